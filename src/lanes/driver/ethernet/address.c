@@ -161,3 +161,11 @@ bool ip_network_meets(const struct ip_network *a, const struct ip_network *b)
 		       ? ip_network_has(a, &b->address)
 		       : ip_network_has(b, &a->address);
 }
+
+/* FNV-1a, since nobody makes bytes for it on purpose. */
+uint64_t ethernet_digest(uint64_t before, const void *bytes, size_t size)
+{
+	for (const uint8_t *at = bytes; size > 0; at++, size--)
+		before = (before ^ *at) * 0x100000001b3u;
+	return before;
+}

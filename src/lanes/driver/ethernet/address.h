@@ -25,6 +25,10 @@ void ip_address_write(const struct ip_address *address, struct writer *writer);
 /* Another family fails the reader; on failure the address is none. */
 void ip_address_read(struct reader *reader, struct ip_address *ret_address);
 
+/* Of all bytes that were digested before, and these. */
+uint64_t ethernet_digest(uint64_t before, const void *bytes, size_t size);
+#define ETHERNET_DIGEST_START UINT64_C(0xcbf29ce484222325)
+
 /* A range of addresses that share their first prefix_size bits. */
 struct ip_network {
 	struct ip_address address; /* the bits behind the prefix are zero */

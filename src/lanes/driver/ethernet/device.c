@@ -144,84 +144,6 @@ static void underlay_name(struct netlink *netlink,
 			 device->underlay_index);
 }
 
-/* The kernel says little of a port: look who has it. */
-static int say_port(struct netlink *netlink, const struct lane_device *device,
-		    struct fairlead_error *ret_error)
-{
-	struct link_list list = { 0 };
-	const struct ethernet_link *other = NULL;
-
-	if (links_read(netlink, "vxlan", &list, NULL) == 0) {
-		for (size_t i = 0; i < list.count && !other; i++) {
-			if (list.links[i].vxlan.port == device->port &&
-			    !list.links[i].vxlan.is_alike)
-				other = &list.links[i];
-		}
-	}
-	if (other)
-		error_set(ret_error, -EADDRINUSE,
-			  "%s: VXLAN device %s has UDP port %u with other "
-			  "flags than ours (udp6zerocsumrx and no extension): "
-			  "give one of them another port",
-			  device->name, other->name, device->port);
-	else
-		error_set(ret_error, -EADDRINUSE,
-			  "%s: UDP port %u is in use by a program, or in "
-			  "another network namespace",
-			  device->name, device->port);
-	links_fini(&list);
-	return -EADDRINUSE;
-}
-
-/* What the kernel calls "exists" is the name, or the VNI. */
-static int say_present(struct netlink *netlink,
-		       const struct lane_device *device, const char *underlay,
-		       struct fairlead_error *ret_error)
-{
-	struct link_list list = { 0 };
-	const struct ethernet_link *other = NULL;
-
-	if (links_read(netlink, NULL, &list, NULL) == 0)
-		other = link_find_name(&list, device->name);
-	if (other) {
-		error_set(ret_error, -EEXIST,
-			  "cannot make %s on %s: there is a device of that "
-			  "name (%s)",
-			  device->name, underlay,
-			  *other->kind ? other->kind : "hardware");
-		links_fini(&list);
-		return -EEXIST;
-	}
-	for (size_t i = 0; i < list.count && !other; i++) {
-		for (size_t k = 0; k < LINK_ALTNAMES_MAX; k++) {
-			if (strcmp(list.links[i].altnames[k], device->name) ==
-			    0)
-				other = &list.links[i];
-		}
-	}
-	if (other) {
-		error_set(ret_error, -EEXIST,
-			  "cannot make %s on %s: device %s is called so, too "
-			  "(`ip link property del dev %s altname %s`)",
-			  device->name, underlay, other->name, other->name,
-			  device->name);
-		links_fini(&list);
-		return -EEXIST;
-	}
-	for (size_t i = 0; i < list.count && !other; i++) {
-		if (list.links[i].vxlan.vni == device->vni &&
-		    list.links[i].vxlan.port == device->port)
-			other = &list.links[i];
-	}
-	error_set(ret_error, -EEXIST,
-		  "cannot make %s on %s: VXLAN device %s has VNI %u on UDP "
-		  "port %u",
-		  device->name, underlay, other ? other->name : "somebody's",
-		  device->vni, device->port);
-	links_fini(&list);
-	return -EEXIST;
-}
-
 static int make(struct netlink *netlink, const struct lane_device *device,
 		struct fairlead_error *ret_error)
 {
@@ -233,19 +155,20 @@ static int make(struct netlink *netlink, const struct lane_device *device,
 	if (result == 0)
 		return 0;
 	underlay_name(netlink, device, underlay);
-	switch (result) {
-	case -EEXIST:
-		return say_present(netlink, device, underlay, ret_error);
-	case -EOPNOTSUPP:
+	if (result == -EEXIST)
+		return error_set(ret_error, result,
+				 "cannot make %s on %s: another device has "
+				 "that name, or VNI %u on UDP port %u; `ip -d "
+				 "link` shows it",
+				 device->name, underlay, device->vni,
+				 device->port);
+	if (result == -EOPNOTSUPP)
 		return error_set(
 			ret_error, result,
 			"cannot make %s on %s: the kernel has no VXLAN "
 			"(module vxlan)",
 			device->name, underlay);
-	default:
-		return error_set(ret_error, result, "%s (on %s)", error.text,
-				 underlay);
-	}
+	return error_set(ret_error, result, "%s (on %s)", error.text, underlay);
 }
 
 /* The kernel makes an MTU smaller if it has to, and says nothing. */
@@ -469,7 +392,12 @@ int device_up(struct netlink *netlink, const struct lane_device *device,
 	int result = set_flags(netlink, device, IFF_UP, ret_error);
 
 	if (result == -EADDRINUSE)
-		return say_port(netlink, device, ret_error);
+		error_set(ret_error, result,
+			  "%s: UDP port %u is in use, by a program, in another "
+			  "network namespace, or by a VXLAN device with other "
+			  "flags than ours (udp6zerocsumrx and no extension): "
+			  "give one of them another port",
+			  device->name, device->port);
 	return result;
 }
 

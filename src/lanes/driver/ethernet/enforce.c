@@ -221,17 +221,10 @@ int enforcement_init(struct enforcement *enforcement,
 
 /* --- what rules were made from --- */
 
-static uint64_t digest(uint64_t before, const void *bytes, size_t size)
-{
-	for (const uint8_t *at = bytes; size > 0; at++, size--)
-		before = (before ^ *at) * 0x100000001b3u;
-	return before;
-}
-
 static uint64_t address_digest(uint64_t before,
 			       const struct ip_address *address)
 {
-	return digest(before, address, sizeof(*address));
+	return ethernet_digest(before, address, sizeof(*address));
 }
 
 /* Peers count in any order. */
@@ -249,11 +242,11 @@ static uint64_t lane_digest(const struct rules_lane *lane)
 		device->ipv4_prefix_size,
 		lane->is_netns,
 	};
-	uint64_t result =
-		digest(0xcbf29ce484222325u, device->name, strlen(device->name));
+	uint64_t result = ethernet_digest(ETHERNET_DIGEST_START, device->name,
+					  strlen(device->name));
 	uint64_t peers = 0;
 
-	result = digest(result, numbers, sizeof(numbers));
+	result = ethernet_digest(result, numbers, sizeof(numbers));
 	result = address_digest(result, &device->ipv4);
 	result = address_digest(result, &device->ipv6);
 	for (size_t i = 0; i < lane->peer_count; i++)
@@ -375,6 +368,18 @@ static int table_write(const struct ethernet_node *node,
 	return result;
 }
 
+/* Tell the gate the site's networks; 1: as by gate_networks. */
+static int write_networks(const struct ethernet_node *node,
+			  struct fairlead_error *ret_error)
+{
+	const struct ip_network networks[] = { node->networks.ipv6,
+					       node->networks.ipv4 };
+
+	return gate_networks(node->guard->gate, networks,
+			     networks[1].address.family == 0 ? 1 : 2,
+			     ret_error);
+}
+
 static int gate_start(const struct ethernet_node *node,
 		      struct fairlead_error *ret_error)
 {
@@ -392,7 +397,7 @@ static int gate_start(const struct ethernet_node *node,
 	if (result < 0)
 		return result;
 	node->guard->gate = gate;
-	result = enforce_networks(node, ret_error);
+	result = write_networks(node, ret_error);
 	if (result >= 0)
 		return 0;
 	gate_close(gate);
@@ -449,17 +454,6 @@ int enforce_all(const struct ethernet_node *node,
 	return result;
 }
 
-int enforce_networks(const struct ethernet_node *node,
-		     struct fairlead_error *ret_error)
-{
-	const struct ip_network networks[] = { node->networks.ipv6,
-					       node->networks.ipv4 };
-
-	return gate_networks(node->guard->gate, networks,
-			     networks[1].address.family == 0 ? 1 : 2,
-			     ret_error);
-}
-
 /* Cgroups of jobs come and go, which is no change of somebody's. */
 static int gate_again(const struct ethernet_node *node,
 		      const struct enforcement *all,
@@ -470,7 +464,7 @@ static int gate_again(const struct ethernet_node *node,
 	lanes = gate_replace(node->guard->gate, all->gates, all->gate_count,
 			     ret_error);
 	if (lanes >= 0)
-		networks = enforce_networks(node, ret_error);
+		networks = write_networks(node, ret_error);
 	if (lanes < 0 || networks < 0)
 		return lanes < 0 ? lanes : networks;
 	return lanes || networks ? LANES_GATE_CHANGED : LANES_SAME;

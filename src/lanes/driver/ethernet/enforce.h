@@ -88,10 +88,6 @@ enum lanes_change {
 int enforce_tend_lanes(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error);
 
-/* Tell the gate the site's networks; 1: as by gate_networks. */
-int enforce_networks(const struct ethernet_node *node,
-		     struct fairlead_error *ret_error);
-
 /*
  * The cgroup of a job by which its lane's gates go: its id, or 0 where the site
  * keeps none. An error, with a text: it wants one, and they go by uid all the same

@@ -2,8 +2,8 @@
 /*
  * A new set of programs is attached before an old one goes, so for a moment
  * both decide. The old one's lanes are taken over where the maps are of the same
- * shape; where they are not, the old set stays until the new one has been told
- * its lanes. What others take away is put back in the same way.
+ * shape; where they are not, lanes are nobody's until the new set has been told of
+ * them. What others take away is put back in the same way.
  */
 #include "lanes/driver/ethernet/gate.h"
 
@@ -140,14 +140,11 @@ static int make_set(struct ethernet_gate *gate, struct fairlead_error *error)
 		gate_pins_remove(gate->pins, gate->name, NULL);
 		return result;
 	}
-	gate->is_alone =
-		old.lanes < 0 || gate_map_is_same(old.lanes, gate->set.lanes);
 	return 0;
 }
 
 static int open_set(struct ethernet_gate *gate, struct fairlead_error *error)
 {
-	struct gate_sets sets;
 	int result = gate_config_probe(&gate->config, error);
 
 	if (result == 0)
@@ -157,16 +154,10 @@ static int open_set(struct ethernet_gate *gate, struct fairlead_error *error)
 		result = gate_pins_make(gate->pins, error);
 	if (result == 0)
 		result = find_set(gate, error);
-	if (result == 0) {
+	if (result == 0)
 		result = make_set(gate, error);
-	} else if (result == 1) {
-		result = gate_pins_list(gate->pins, "", &sets, error);
-		gate->is_alone = result == 0 && sets.count == 1;
-	}
-	if (result < 0)
-		return result;
-	return gate->is_alone ? gate_pins_keep(gate->pins, gate->name, error)
-			      : 0;
+	return result < 0 ? result
+			  : gate_pins_keep(gate->pins, gate->name, error);
 }
 
 static void ports_set(struct ethernet_gate *gate, uint16_t first)
@@ -262,7 +253,7 @@ static int pin_again(struct ethernet_gate *gate, struct fairlead_error *error)
 
 	if (result == 0)
 		result = pin_set(gate, error);
-	if (result == 0 && gate->is_alone)
+	if (result == 0)
 		result = gate_pins_keep(gate->pins, gate->name, error);
 	return result;
 }

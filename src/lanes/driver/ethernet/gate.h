@@ -94,7 +94,7 @@ int gate_remove(struct ethernet_gate *gate, const struct ip_address *address,
 /*
  * Exactly these entries, from now on; those that stay are never out of force. 1:
  * some were not so, and not only in their cgroups: if that is what was told last,
- * somebody else has written to the map. Older sets of programs go then.
+ * somebody else has written to the map.
  */
 int gate_replace(struct ethernet_gate *gate, const struct gate_entry *entries,
 		 size_t count, struct fairlead_error *ret_error);

@@ -13,7 +13,6 @@ struct ethernet_gate {
 	struct gate_set set;
 	char name[GATE_SET_NAME_MAX]; /* of the set, in the directory */
 	uint64_t cgroup_id;
-	bool is_alone; /* no older set is attached besides */
 	char *pins;
 	char *cgroup;
 };

@@ -269,10 +269,6 @@ int gate_replace(struct ethernet_gate *gate, const struct gate_entry *entries,
 	if (result == 0)
 		result = changed = replace(gate, keys, count, GATE_HAS_OWNER,
 					   entries, ret_error);
-	if (result >= 0 && !gate->is_alone) {
-		result = gate_pins_keep(gate->pins, gate->name, ret_error);
-		gate->is_alone = result == 0;
-	}
 	return result < 0 ? result : changed;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
+#include "lanes/driver/ethernet/address.h"
 #include "gate_object.h"
 
 static const struct {
@@ -36,21 +37,12 @@ static void object_closep(struct bpf_object **object)
 	bpf_object__close(*object);
 }
 
-static uint64_t fnv1a(uint64_t digest, const void *bytes, size_t size)
-{
-	const uint8_t *byte = bytes;
-
-	for (size_t i = 0; i < size; i++)
-		digest = (digest ^ byte[i]) * 0x100000001b3u;
-	return digest;
-}
-
 uint64_t gate_digest(const struct gate_config *config)
 {
-	uint64_t digest =
-		fnv1a(0xcbf29ce484222325u, gate_object, sizeof(gate_object));
+	uint64_t digest = ethernet_digest(ETHERNET_DIGEST_START, gate_object,
+					  sizeof(gate_object));
 
-	return fnv1a(digest, config, sizeof(*config));
+	return ethernet_digest(digest, config, sizeof(*config));
 }
 
 static int not_permitted(struct fairlead_error *error)

@@ -96,28 +96,6 @@ static void parse_kind(struct nlattr *info, struct ethernet_link *link)
 		parse_vxlan(attributes[IFLA_INFO_DATA], link);
 }
 
-/* Of its other names only those that a lane's device would want. */
-static void parse_altnames(struct nlattr *list, struct ethernet_link *link)
-{
-	struct nlattr *name;
-	uint32_t vni, rail;
-	size_t count = 0;
-	int left;
-
-	nla_for_each_nested(name, list, left)
-	{
-		char text[IFNAMSIZ];
-
-		if (nla_type(name) != IFLA_ALT_IFNAME ||
-		    nla_len(name) > (int)sizeof(text))
-			continue;
-		nla_strlcpy(text, name, sizeof(text));
-		if (ethernet_device_parse(text, &vni, &rail) &&
-		    count < LINK_ALTNAMES_MAX)
-			memcpy(link->altnames[count++], text, sizeof(text));
-	}
-}
-
 static bool parse_link(const struct nlmsghdr *header,
 		       struct ethernet_link *ret_link)
 {
@@ -144,8 +122,6 @@ static bool parse_link(const struct nlmsghdr *header,
 	    nla_len(attributes[IFLA_ADDRESS]) == sizeof(link.mac))
 		memcpy(link.mac, nla_data(attributes[IFLA_ADDRESS]),
 		       sizeof(link.mac));
-	if (attributes[IFLA_PROP_LIST])
-		parse_altnames(attributes[IFLA_PROP_LIST], &link);
 	if (attributes[IFLA_LINKINFO])
 		parse_kind(attributes[IFLA_LINKINFO], &link);
 	*ret_link = link;
@@ -160,12 +136,13 @@ static void take_link(void *arg, const struct nlmsghdr *header)
 		add_row(arg, &link);
 }
 
-static int compare_links(const void *a, const void *b)
+/* Both kinds of rows begin with it. */
+static int compare_indexes(const void *a, const void *b)
 {
-	const struct ethernet_link *x = a;
-	const struct ethernet_link *y = b;
+	const int *x = a;
+	const int *y = b;
 
-	return (x->index > y->index) - (x->index < y->index);
+	return (*x > *y) - (*x < *y);
 }
 
 static struct nl_msg *ask_links(int index, const char *name, int flags)
@@ -226,7 +203,7 @@ int links_read(struct netlink *netlink, const char *kind,
 	ret_list->count = kept;
 	if (kept > 1)
 		qsort(ret_list->links, kept, sizeof(struct ethernet_link),
-		      compare_links);
+		      compare_indexes);
 	return 0;
 }
 
@@ -243,7 +220,7 @@ const struct ethernet_link *link_find(const struct link_list *list, int index)
 	if (list->count == 0)
 		return NULL;
 	return bsearch(&key, list->links, list->count, sizeof(key),
-		       compare_links);
+		       compare_indexes);
 }
 
 const struct ethernet_link *link_find_name(const struct link_list *list,
@@ -331,14 +308,6 @@ static void take_address(void *arg, const struct nlmsghdr *header)
 		add_row(arg, &row);
 }
 
-static int compare_addresses(const void *a, const void *b)
-{
-	const struct ethernet_link_address *x = a;
-	const struct ethernet_link_address *y = b;
-
-	return (x->index > y->index) - (x->index < y->index);
-}
-
 static int list_addresses(struct netlink *netlink, struct rows *rows,
 			  struct fairlead_error *ret_error)
 {
@@ -371,7 +340,7 @@ int link_addresses_read(struct netlink *netlink,
 	ret_list->count = rows.count;
 	if (rows.count > 1 && !held)
 		qsort(rows.rows, rows.count,
-		      sizeof(struct ethernet_link_address), compare_addresses);
+		      sizeof(struct ethernet_link_address), compare_indexes);
 	return 0;
 }
 
@@ -381,8 +350,8 @@ void link_addresses_fini(struct link_address_list *list)
 	*list = (struct link_address_list){ 0 };
 }
 
-int links_hold(struct netlink *netlink, struct links_held *held,
-	       struct fairlead_error *ret_error)
+int links_held_read(struct netlink *netlink, struct links_held *held,
+		    struct fairlead_error *ret_error)
 {
 	int result;
 
@@ -391,16 +360,29 @@ int links_hold(struct netlink *netlink, struct links_held *held,
 	if (result == 0)
 		result = link_addresses_read(netlink, &held->addresses,
 					     ret_error);
+	if (result < 0)
+		links_held_fini(held);
+	return result;
+}
+
+void links_held_fini(struct links_held *held)
+{
+	links_fini(&held->links);
+	link_addresses_fini(&held->addresses);
+}
+
+int links_hold(struct netlink *netlink, struct links_held *held,
+	       struct fairlead_error *ret_error)
+{
+	int result = links_held_read(netlink, held, ret_error);
+
 	if (result == 0)
 		netlink->held = held;
-	else
-		links_fini(&held->links);
 	return result;
 }
 
 void links_let_go(struct netlink *netlink, struct links_held *held)
 {
 	netlink->held = NULL;
-	links_fini(&held->links);
-	link_addresses_fini(&held->addresses);
+	links_held_fini(held);
 }

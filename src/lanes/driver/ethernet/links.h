@@ -13,14 +13,10 @@
 #include "lanes/driver/ethernet/netlink.h"
 #include "lanes/driver/ethernet/naming.h"
 
-#define LINK_ALTNAMES_MAX 4
-
 struct ethernet_link {
 	int index;
 	int master; /* bridge or bond that it is in; 0: none */
 	char name[IFNAMSIZ];
-	/* Other names of it that are a lane's, the first ones; then "". */
-	char altnames[LINK_ALTNAMES_MAX][IFNAMSIZ];
 	char kind[16];      /* "vxlan", "bridge"; "" for hardware */
 	char alias[256];    /* "" for none */
 	unsigned int flags; /* IFF_UP, ... */
@@ -62,7 +58,7 @@ struct link_address_list {
 int links_read(struct netlink *netlink, const char *kind,
 	       struct link_list *ret_list, struct fairlead_error *ret_error);
 void links_fini(struct link_list *list);
-/* NULL: no such device; names are the first ones. */
+/* NULL: no such device. */
 const struct ethernet_link *link_find(const struct link_list *list, int index);
 const struct ethernet_link *link_find_name(const struct link_list *list,
 					   const char *name);
@@ -81,17 +77,22 @@ int link_addresses_read(struct netlink *netlink,
 			struct fairlead_error *ret_error);
 void link_addresses_fini(struct link_address_list *list);
 
-/*
- * Read devices and addresses now; until links_let_go the functions above that list
- * them, and what is built on these, answer from that: for who asks several
- * questions about all of them and changes nothing in between. `held` is the
- * caller's, and stays where it is. On a failure nothing is held. link_read asks all
- * the same.
- */
+/* All devices with their addresses. */
 struct links_held {
 	struct link_list links;
 	struct link_address_list addresses;
 };
+
+/* On a failure there is nothing to free. */
+int links_held_read(struct netlink *netlink, struct links_held *held,
+		    struct fairlead_error *ret_error);
+void links_held_fini(struct links_held *held);
+/*
+ * Read them now; until links_let_go the functions above that list them, and what is
+ * built on these, answer from that: for who asks several questions about all of
+ * them and changes nothing in between. `held` is the caller's, and stays where it
+ * is. On a failure nothing is held. link_read asks all the same.
+ */
 int links_hold(struct netlink *netlink, struct links_held *held,
 	       struct fairlead_error *ret_error);
 void links_let_go(struct netlink *netlink, struct links_held *held);

@@ -6,7 +6,7 @@
  *
  * A VXLAN device that is not ours withholds its VNI when it has one of our ports,
  * also that of a rail which the node may yet get, and any device the VNI whose name
- * it has, also as another name (altname).
+ * it has.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -87,14 +87,14 @@ static bool describe(const struct ethernet_node *node,
 	return true;
 }
 
-/* Has it a lane's name without being that lane's? name: one of its own. */
+/* Has it a lane's name without being that lane's? */
 static bool describe_namesake(const struct ethernet_node *node,
 			      const struct ethernet_link *link,
-			      const char *name, struct fairlead_object *object)
+			      struct fairlead_object *object)
 {
 	uint32_t vni, rail;
 
-	if (!ethernet_device_parse(name, &vni, &rail))
+	if (!ethernet_device_parse(link->name, &vni, &rail))
 		return false;
 	/* It is listed as a VXLAN device with that VNI. */
 	if (link_is_ours(link) && link->vxlan.vni == vni)
@@ -130,13 +130,8 @@ static int namesakes_list(const struct ethernet_node *node,
 	for (size_t i = 0; i < list.count; i++) {
 		const struct ethernet_link *link = &list.links[i];
 
-		if (describe_namesake(node, link, link->name, &object))
+		if (describe_namesake(node, link, &object))
 			emit(arg, &object);
-		for (size_t k = 0; k < LINK_ALTNAMES_MAX; k++) {
-			if (describe_namesake(node, link, link->altnames[k],
-					      &object))
-				emit(arg, &object);
-		}
 	}
 	links_fini(&list);
 	return result;

@@ -217,17 +217,6 @@ static int converse(struct netlink *netlink, const void *request, size_t size,
 	return answer->failure.code;
 }
 
-static int say(struct fairlead_error *ret_error,
-	       const struct fairlead_error *failure, const char *what,
-	       va_list args)
-{
-	char text[256];
-
-	vsnprintf(text, sizeof(text), what, args);
-	return error_set(ret_error, failure->code, "%s: %s", text,
-			 failure->text);
-}
-
 static void emit_all(const struct netlink_answer *answer,
 		     void (*emit)(void *arg, const struct nlmsghdr *header),
 		     void *arg)
@@ -270,33 +259,21 @@ static int request(struct netlink *netlink, struct nl_msg *message,
 			 "it changes while it is read, each time");
 }
 
-int netlink_call(struct netlink *netlink, struct nl_msg *message,
-		 struct fairlead_error *ret_error, const char *what, ...)
-{
-	struct fairlead_error failure = { 0 };
-	va_list args;
-
-	if (request(netlink, message, NULL, NULL, &failure) < 0) {
-		va_start(args, what);
-		say(ret_error, &failure, what, args);
-		va_end(args);
-	}
-	nlmsg_free(message);
-	return failure.code;
-}
-
 int netlink_get(struct netlink *netlink, struct nl_msg *message,
 		void (*emit)(void *arg, const struct nlmsghdr *header),
 		void *arg, struct fairlead_error *ret_error, const char *what,
 		...)
 {
 	struct fairlead_error failure = { 0 };
+	char text[256];
 	va_list args;
 
 	if (request(netlink, message, emit, arg, &failure) < 0) {
 		va_start(args, what);
-		say(ret_error, &failure, what, args);
+		vsnprintf(text, sizeof(text), what, args);
 		va_end(args);
+		error_set(ret_error, failure.code, "%s: %s", text,
+			  failure.text);
 	}
 	nlmsg_free(message);
 	return failure.code;

@@ -44,24 +44,20 @@ DEFINE_AUTO(struct netlink, netlink_close)
 struct nl_msg *netlink_message(int type, int flags, const void *head,
 			       size_t size);
 /*
- * Send the message, which is used up, and wait for the kernel's answer. A
- * negative errno, the kernel's own, with a text: `what`, and the kernel's words
- * if it has any.
- */
-int netlink_call(struct netlink *netlink, struct nl_msg *message,
-		 struct fairlead_error *ret_error, const char *what, ...)
-	__attribute__((format(printf, 4, 5)));
-
-/*
- * The same for a request that has answers; with the flag NLM_F_DUMP as many as
- * there are. They are emitted when all are there: none on a failure, and none of
- * a list that changed while it was read, which is read again. A header is valid
- * within emit. -EAGAIN: it changed each time; -E2BIG: more than 64 MiB.
+ * Send the message, which is used up, and wait for the kernel's answers; with the
+ * flag NLM_F_DUMP there are as many as there are. They are emitted when all are
+ * there: none on a failure, and none of a list that changed while it was read,
+ * which is read again. A header is valid within emit, which may be NULL. A negative
+ * errno, the kernel's own, with a text: `what`, and the kernel's words if it has
+ * any. -EAGAIN: a list changed each time; -E2BIG: more than 64 MiB.
  */
 int netlink_get(struct netlink *netlink, struct nl_msg *message,
 		void (*emit)(void *arg, const struct nlmsghdr *header),
 		void *arg, struct fairlead_error *ret_error, const char *what,
 		...) __attribute__((format(printf, 6, 7)));
+/* The same of a request that has no answer but that it was done. */
+#define netlink_call(netlink, message, ret_error, ...) \
+	netlink_get(netlink, message, NULL, NULL, ret_error, __VA_ARGS__)
 
 /*
  * Requests of the firewall, between its two frames, that are done wholly or not at

@@ -94,21 +94,19 @@ static void lack_rails(struct line *line, const struct underlays *list)
 	lack(line, what, "a node has at most 4; name those NICs in devices");
 }
 
-static void lack_nic(struct line *line, const struct ethernet_node *node)
+static void lack_nic(struct line *line, const struct ethernet_node *node,
+		     const struct underlays *list)
 {
 	struct fairlead_error error = { .text = "see the devices" };
-	struct underlays list;
-	int result = node_underlays(node, &list, &error);
 
-	if (result == 0)
-		lack_rails(line, &list);
-	for (size_t i = 0; result == 0 && i < list.count; i++) {
-		if (list.list[i].is_usable)
+	lack_rails(line, list);
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->list[i].is_usable)
 			return;
 	}
 	if (!node->requires_devices)
 		return;
-	if (result == 0 && strcmp(node->devices, "auto") == 0)
+	if (strcmp(node->devices, "auto") == 0)
 		underlay_flaws(node->netlink, &error);
 	lack(line, "a NIC", error.text);
 }
@@ -165,30 +163,30 @@ static uint32_t classes_missing(const struct ethernet_node *node,
 	return count;
 }
 
-static void lack_classes(struct line *line, const struct ethernet_node *node)
+static void lack_classes(struct line *line, const struct ethernet_node *node,
+			 const struct underlays *list)
 {
 	struct fairlead_error error;
-	struct underlays list;
 	struct found found = { 0 };
 
-	if (node_underlays(node, &list, &error) < 0 ||
-	    found_read(node, &found, &error) < 0)
+	if (found_read(node, &found, &error) < 0)
 		return;
-	for (size_t i = 0; i < list.count; i++) {
-		uint32_t count = classes_missing(node, &found, &list.list[i]);
+	for (size_t i = 0; i < list->count; i++) {
+		uint32_t count = classes_missing(node, &found, &list->list[i]);
 
 		if (count == 0)
 			continue;
 		error_set(&error, -ENOENT,
 			  "somebody has deleted those of %u lanes on %s, whose "
 			  "rates are not kept any more",
-			  count, list.list[i].name);
+			  count, list->list[i].name);
 		lack(line, "classes", error.text);
 	}
 	found_fini(&found);
 }
 
-static void lack_shaping(struct line *line, const struct ethernet_node *node)
+static void lack_shaping(struct line *line, const struct ethernet_node *node,
+			 const struct underlays *list)
 {
 	char text[256];
 
@@ -196,16 +194,15 @@ static void lack_shaping(struct line *line, const struct ethernet_node *node)
 		return;
 	if (shaper_probe(node->netlink, text) == 0 && text[0])
 		lack(line, "shaping", text);
-	lack_classes(line, node);
+	lack_classes(line, node, list);
 }
 
-static void lack_networks(struct line *line, const struct ethernet_node *node)
+static void lack_networks(struct line *line, const struct ethernet_node *node,
+			  const struct underlays *list)
 {
 	struct fairlead_error error;
-	struct underlays list;
 
-	if (node_underlays(node, &list, &error) == 0 &&
-	    underlay_apart_check(node->netlink, &list, &error) == -EADDRINUSE)
+	if (underlay_apart_check(node->netlink, list, &error) == -EADDRINUSE)
 		lack(line, "a network for each rail", error.text);
 }
 
@@ -219,17 +216,15 @@ static void lack_namespaces(struct line *line, const struct ethernet_node *node)
 }
 
 /* What an apply has found, if it is still so. */
-static void lack_way(struct line *line, const struct ethernet_node *node)
+static void lack_way(struct line *line, const struct ethernet_node *node,
+		     const struct underlays *list)
 {
 	struct ip_address *far = node->guard->far_peers;
 	struct fairlead_error error;
-	struct underlays list;
 	size_t which;
 
-	if (node_underlays(node, &list, &error) < 0)
-		return;
-	for (size_t i = 0; i < list.count; i++) {
-		const struct underlay *nic = &list.list[i];
+	for (size_t i = 0; i < list->count; i++) {
+		const struct underlay *nic = &list->list[i];
 		int result;
 
 		if (!nic->is_usable || far[i].family == 0)
@@ -252,6 +247,8 @@ void ethernet_summarize(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1])
 {
 	const struct ethernet_node *node = state;
 	struct line line = { .text = text };
+	struct underlays nics = { 0 };
+	struct fairlead_error error;
 
 	text[0] = '\0';
 	if (node->is_looking) {
@@ -263,11 +260,14 @@ void ethernet_summarize(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1])
 	add_counters(&line, node);
 	if (line.no_rules.code < 0)
 		lack(&line, "nft", line.no_rules.text);
-	lack_nic(&line, node);
+	if (node_underlays(node, &nics, &error) < 0)
+		lack(&line, "a NIC", error.text);
+	else
+		lack_nic(&line, node, &nics);
 	lack_gate(&line, node);
 	lack_ports(&line, node);
-	lack_way(&line, node);
-	lack_networks(&line, node);
-	lack_shaping(&line, node);
+	lack_way(&line, node, &nics);
+	lack_networks(&line, node, &nics);
+	lack_shaping(&line, node, &nics);
 	lack_namespaces(&line, node);
 }

@@ -9,8 +9,6 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <string.h>
 
-#define DIGEST_START UINT64_C(0xcbf29ce484222325)
-
 static struct nl_msg *ask(int request, int flags, uint8_t family)
 {
 	const struct nfgenmsg info = { .nfgen_family = family };
@@ -163,18 +161,11 @@ struct digesting {
 	uint64_t ignored; /* bits of attributes that say nothing */
 };
 
-static uint64_t digest(uint64_t before, const void *bytes, size_t size)
-{
-	for (const uint8_t *at = bytes; size > 0; at++, size--)
-		before = (before ^ *at) * 0x100000001b3u;
-	return before;
-}
-
 static void digest_take(void *arg, const struct nlmsghdr *header)
 {
 	struct digesting *digesting = arg;
 	struct nlattr *attribute, *item;
-	uint64_t own = DIGEST_START, items = 0;
+	uint64_t own = ETHERNET_DIGEST_START, items = 0;
 	int left, items_left;
 
 	if (!is_text(find(header, digesting->table), RULES_TABLE))
@@ -187,17 +178,19 @@ static void digest_take(void *arg, const struct nlmsghdr *header)
 		if (type < 64 && digesting->ignored >> type & 1)
 			continue;
 		if (type != digesting->list)
-			own = digest(own, attribute, attribute->nla_len);
+			own = ethernet_digest(own, attribute,
+					      attribute->nla_len);
 		else
 			nla_for_each_nested(item, attribute, items_left)
-				items += digest(DIGEST_START, nla_data(item),
-						(size_t)nla_len(item));
+				items += ethernet_digest(ETHERNET_DIGEST_START,
+							 nla_data(item),
+							 (size_t)nla_len(item));
 	}
 	if (digesting->list)
 		digesting->digest += items;
 	else
 		digesting->digest =
-			digest(digesting->digest, &own, sizeof(own));
+			ethernet_digest(digesting->digest, &own, sizeof(own));
 }
 
 #define BIT(number) (UINT64_C(1) << (number))
@@ -221,7 +214,7 @@ int table_digest(struct netlink *filter, uint64_t *ret_digest,
 		{ NFT_MSG_GETSET,
 		  { 0, NFTA_SET_TABLE, 0, BIT(NFTA_SET_HANDLE) } },
 	};
-	uint64_t sum = DIGEST_START;
+	uint64_t sum = ETHERNET_DIGEST_START;
 	int result = 0;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && result == 0;
@@ -232,7 +225,7 @@ int table_digest(struct netlink *filter, uint64_t *ret_digest,
 			filter, ask(parts[i].request, NLM_F_DUMP, NFPROTO_INET),
 			digest_take, &digesting, ret_error,
 			"cannot read table inet " RULES_TABLE);
-		sum = digest(sum, &digesting.digest, sizeof(sum));
+		sum = ethernet_digest(sum, &digesting.digest, sizeof(sum));
 	}
 	for (size_t i = 0; rules_set_name(i) && result == 0; i++) {
 		struct digesting digesting = {
@@ -248,7 +241,7 @@ int table_digest(struct netlink *filter, uint64_t *ret_digest,
 		result = netlink_get(filter, message, digest_take, &digesting,
 				     ret_error,
 				     "cannot read table inet " RULES_TABLE);
-		sum = digest(sum, &digesting.digest, sizeof(sum));
+		sum = ethernet_digest(sum, &digesting.digest, sizeof(sum));
 	}
 	if (result == 0)
 		*ret_digest = sum;

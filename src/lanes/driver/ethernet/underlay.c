@@ -30,33 +30,6 @@ static const char *const passed_kinds[] = {
 	"ifb",     "ip6erspan", "ip6gretap", "openvswitch", "tun",    "vxlan",
 };
 
-struct node_view {
-	struct link_list links;
-	struct link_address_list addresses;
-};
-
-static int view_read(struct netlink *netlink, struct node_view *ret_view,
-		     struct fairlead_error *ret_error)
-{
-	struct node_view view = { 0 };
-	int result = links_read(netlink, NULL, &view.links, ret_error);
-
-	if (result == 0)
-		result = link_addresses_read(netlink, &view.addresses,
-					     ret_error);
-	if (result < 0)
-		links_fini(&view.links);
-	else
-		*ret_view = view;
-	return result;
-}
-
-static void view_fini(struct node_view *view)
-{
-	links_fini(&view->links);
-	link_addresses_fini(&view->addresses);
-}
-
 /*
  * Asked of the netlink socket, whose namespace counts, and not of /sys, which
  * may be another's.
@@ -87,7 +60,8 @@ static uint32_t read_speed(struct netlink *netlink, const char *name)
 }
 
 /* IPv4 before IPv6, the first of each, and none that will go or is not sure. */
-static struct ip_address choose_address(const struct node_view *view, int index)
+static struct ip_address choose_address(const struct links_held *view,
+					int index)
 {
 	const uint32_t unfit = IFA_F_TEMPORARY | IFA_F_DEPRECATED |
 			       IFA_F_TENTATIVE | IFA_F_DADFAILED;
@@ -132,7 +106,7 @@ static void find_flaw(struct underlay *underlay,
 	underlay->is_usable = !underlay->flaw[0];
 }
 
-static void fill(struct netlink *netlink, const struct node_view *view,
+static void fill(struct netlink *netlink, const struct links_held *view,
 		 const struct ethernet_link *link,
 		 struct underlay *ret_underlay)
 {
@@ -182,7 +156,7 @@ static void take(struct underlays *list, const struct underlay *underlay)
 		strcpy(list->left_out + used, MORE);
 }
 
-static void fill_name(struct netlink *netlink, const struct node_view *view,
+static void fill_name(struct netlink *netlink, const struct links_held *view,
 		      const char *name, struct underlay *ret_underlay)
 {
 	const struct ethernet_link *link = link_find_name(&view->links, name);
@@ -202,7 +176,7 @@ static bool is_taken(const struct underlay_names *taken, const char *name)
 	return false;
 }
 
-static bool has_lanes(const struct node_view *view)
+static bool has_lanes(const struct links_held *view)
 {
 	for (size_t i = 0; i < view->links.count; i++) {
 		if (link_is_ours(&view->links.links[i]))
@@ -215,7 +189,7 @@ static bool has_lanes(const struct node_view *view)
  * Those that were taken before, and others that fit. One that is gone keeps its
  * rail for the lanes that are on the others.
  */
-static void choose(struct netlink *netlink, const struct node_view *view,
+static void choose(struct netlink *netlink, const struct links_held *view,
 		   struct underlay_names *taken, struct underlays *list)
 {
 	_auto_(freep) struct underlay *fit =
@@ -250,10 +224,10 @@ static void choose(struct netlink *netlink, const struct node_view *view,
 void underlay_flaws(struct netlink *netlink, struct fairlead_error *error)
 {
 	struct fairlead_error ignored;
-	struct node_view view;
+	struct links_held view;
 	size_t used = 0;
 
-	if (view_read(netlink, &view, &ignored) < 0)
+	if (links_held_read(netlink, &view, &ignored) < 0)
 		return;
 	for (size_t i = 0; i < view.links.count; i++) {
 		struct underlay underlay;
@@ -268,10 +242,10 @@ void underlay_flaws(struct netlink *netlink, struct fairlead_error *error)
 					 used ? "; " : "", underlay.name,
 					 underlay.flaw);
 	}
-	view_fini(&view);
+	links_held_fini(&view);
 }
 
-static int take_name(struct netlink *netlink, const struct node_view *view,
+static int take_name(struct netlink *netlink, const struct links_held *view,
 		     const char *name, struct underlays *list,
 		     struct fairlead_error *ret_error)
 {
@@ -287,7 +261,7 @@ static int take_name(struct netlink *netlink, const struct node_view *view,
 	return 0;
 }
 
-static int take_names(struct netlink *netlink, const struct node_view *view,
+static int take_names(struct netlink *netlink, const struct links_held *view,
 		      const char *devices, struct underlays *list,
 		      struct fairlead_error *ret_error)
 {
@@ -319,8 +293,8 @@ int underlay_list(struct netlink *netlink, const char *devices,
 		  struct fairlead_error *ret_error)
 {
 	struct underlays list = { 0 };
-	struct node_view view;
-	int result = view_read(netlink, &view, ret_error);
+	struct links_held view;
+	int result = links_held_read(netlink, &view, ret_error);
 
 	if (result < 0)
 		return result;
@@ -328,7 +302,7 @@ int underlay_list(struct netlink *netlink, const char *devices,
 		choose(netlink, &view, taken, &list);
 	else
 		result = take_names(netlink, &view, devices, &list, ret_error);
-	view_fini(&view);
+	links_held_fini(&view);
 	if (result == 0)
 		*ret_list = list;
 	return result;

@@ -148,18 +148,16 @@ int underlay_clash(struct netlink *netlink,
 		   const struct ethernet_networks *networks,
 		   struct fairlead_error *ret_error)
 {
-	struct link_list links = { 0 };
-	struct link_address_list addresses = { 0 };
-	struct clash_search search = { .networks = networks, .links = &links };
-	int result = links_read(netlink, NULL, &links, ret_error);
+	struct links_held all;
+	struct clash_search search = { .networks = networks,
+				       .links = &all.links };
+	int result = links_held_read(netlink, &all, ret_error);
 
-	if (result == 0)
-		result = link_addresses_read(netlink, &addresses, ret_error);
-	if (result == 0)
-		result = check_addresses(&search, &addresses, ret_error);
+	if (result < 0)
+		return result;
+	result = check_addresses(&search, &all.addresses, ret_error);
 	if (result == 0)
 		result = check_routes(netlink, &search, ret_error);
-	links_fini(&links);
-	link_addresses_fini(&addresses);
+	links_held_fini(&all);
 	return result;
 }
