@@ -124,20 +124,21 @@ void look_tick(struct engine *engine, uint64_t now_ms)
 		look_at(engine, members, names, count);
 }
 
-static void observe(struct engine *engine, const struct confirm *confirm)
+static void observe(struct engine *engine, const struct fanout_answer *answer)
 {
 	struct member *member;
 	struct registration registration;
 	struct fairlead_error error;
 
-	if (memory_check(inventory_decode(confirm->answer, confirm->answer_size,
+	if (memory_check(inventory_decode(answer->said, answer->said_size,
 					  &registration)) < 0)
 		return;
-	memcpy(registration.node, confirm->node, sizeof(registration.node));
-	memcpy(registration.incarnation, confirm->incarnation,
+	snprintf(registration.node, sizeof(registration.node), "%s",
+		 answer->node);
+	memcpy(registration.incarnation, answer->incarnation,
 	       sizeof(registration.incarnation));
 	register_tell(engine, &registration, 0, core_observe, &error);
-	member = member_find(engine, confirm->node);
+	member = member_find(engine, answer->node);
 	if (member != NULL)
 		member_tell_drivers(engine, member, &registration);
 	registration_fini(&registration);
@@ -147,18 +148,18 @@ void look_answer(struct engine *engine, uint64_t number,
 		 const struct fanout_answer *answer)
 {
 	struct member *member = member_find(engine, answer->node);
-	const struct confirm *confirm = answer->confirm;
 
 	if (member == NULL || member->look_number != number ||
 	    engine->core == NULL)
 		return;
 	member->look_number = 0;
-	if (confirm != NULL && memcmp(confirm->incarnation, member->incarnation,
-				      sizeof(member->incarnation)) == 0) {
-		if (confirm->key_id == answer->key_id)
+	if (answer->reason != NULL &&
+	    memcmp(answer->incarnation, member->incarnation,
+		   sizeof(member->incarnation)) == 0) {
+		if (answer->has_shown)
 			member->key_id = answer->key_id;
-		if (confirm->result == 0)
-			observe(engine, confirm);
+		if (answer->result == 0)
+			observe(engine, answer);
 	}
 	/* While it was under way somebody may have asked for another one. */
 	if (member->look_ms == DEADLINE_NONE)

@@ -156,12 +156,11 @@ void run_node_clean(struct call *call)
 /* One node's part of the answer. */
 static json_t *answer_json(const struct fanout_answer *answer)
 {
-	const struct confirm *confirm = answer->confirm;
 	int result = answer->result;
 	json_t *said = NULL;
 
-	if (confirm != NULL && confirm->answer_size > 0) {
-		said = json_loads((const char *)confirm->answer,
+	if (answer->said_size > 0) {
+		said = json_loads((const char *)answer->said,
 				  JSON_REJECT_DUPLICATES, NULL);
 		if (said == NULL)
 			result = -EBADMSG;

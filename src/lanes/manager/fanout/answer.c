@@ -176,12 +176,12 @@ static void take_confirm(const struct fanout_round *round,
 		return;
 	}
 	answer = target->answer;
-	answer->confirm = memory_copy(confirm, sizeof(*confirm));
-	*confirm = (struct confirm){ 0 };
-	answer_hear(round, target, answer->confirm->result,
-		    answer->confirm->reason);
-	memcpy(answer->incarnation, answer->confirm->incarnation,
-	       INCARNATION_SIZE);
+	answer->reason = memory_text(confirm->reason);
+	answer->said = take_ptr(confirm->answer);
+	answer->said_size = confirm->answer_size;
+	answer_hear(round, target, confirm->result, answer->reason);
+	answer->has_shown = confirm->key_id == answer->key_id;
+	memcpy(answer->incarnation, confirm->incarnation, INCARNATION_SIZE);
 }
 
 static void take_carried(struct fanouts *fanouts,

@@ -59,9 +59,8 @@ struct fanouts *fanouts_create(const struct fanout_ops *ops, void *ctx,
 
 static void answer_fini(struct fanout_answer *answer)
 {
-	if (answer->confirm != NULL)
-		confirm_fini(answer->confirm);
-	free(answer->confirm);
+	free(answer->reason);
+	free((uint8_t *)answer->said);
 }
 
 static void fanout_destroy(struct fanouts *fanouts, struct fanout *fanout)

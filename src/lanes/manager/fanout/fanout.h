@@ -141,10 +141,13 @@ struct fanout_answer {
 	const char *node;
 	int result;
 	bool is_heard;    /* from the node itself */
-	uint32_t key_id;  /* that signed the command which it answers */
-	const char *text; /* reason or warnings */
-	/* NULL: it said nothing but "done", or nothing. */
-	struct confirm *confirm;
+	bool has_shown;   /* it has the key that signed the command */
+	uint32_t key_id;  /* of that key */
+	char *reason;     /* its own text; NULL: it said "done", or nothing */
+	const char *text; /* the reason, or why there is no answer */
+	/* Of QUERY and CLEAN: JSON text, ended by a zero; or an inventory. */
+	const uint8_t *said;
+	size_t said_size;
 	uint8_t incarnation[INCARNATION_SIZE]; /* that was asked or answered */
 };
 
