@@ -551,7 +551,7 @@ static void nodes_seen(void *ctx, json_t *answer)
 			ask(admin, "node-undrain", one_node(place), ignore,
 			    NULL);
 		if (is_drained ||
-		    json_is_true(json_object_get(item, "untold")) ||
+		    json_is_true(json_object_get(item, "drain_pending")) ||
 		    strcmp(text_of(item, "state"), "up") != 0 ||
 		    json_integer_value(json_object_get(item, "grants")) != 0 ||
 		    json_integer_value(json_object_get(item, "owes")) != 0)

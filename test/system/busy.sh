@@ -150,7 +150,7 @@ cut_off fairlead node undrain n0
 is_drained n0 && fail 'the node is still drained'
 wait_for grep -q '^2|n0|new disk$' "$undrained"
 is "$(wc -l <"$undrained")" $((undrained_count + 1)) 'calls'
-wait_for eval '[ "$(json_of node list | gojq "[.nodes[] | select(.untold)] | length")" -eq 0 ]'
+wait_for eval '[ "$(json_of node list | gojq "[.nodes[] | select(.drain_pending)] | length")" -eq 0 ]'
 
 it 'a busy card of a driver that only finishes its work comes free by itself'
 grant=$(reserve jm/late 'n[0-1]')
