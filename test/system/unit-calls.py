@@ -18,7 +18,8 @@ TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 # What filters no calls, or only those that other lines name; the capabilities
 # are the story's to take away.
 OTHERS = {
-    "Type", "ExecStart", "ExecStartPre", "ExecReload", "Restart", "RestartSec",
+    "Type", "ExecStart", "ExecStartPre", "ExecReload", "LimitCORE", "Restart",
+    "RestartSec",
     "TimeoutStartSec", "TimeoutStopSec", "KillMode", "OOMScoreAdjust", "User",
     "Group", "StateDirectory", "StateDirectoryMode", "RuntimeDirectory",
     "RuntimeDirectoryMode", "RuntimeDirectoryPreserve",
