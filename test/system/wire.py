@@ -216,8 +216,8 @@ class Node:
 
     def challenge(self):
         frame = self.stream.receive()
-        assert frame[0] == CHALLENGE and len(frame) == 37
-        return frame[5:]
+        assert frame[0] == CHALLENGE and len(frame) == 35
+        return frame[3:]
 
     def register(self):
         nonce = self.challenge()
@@ -227,7 +227,7 @@ class Node:
         # Of an endpoint at 127.0.0.1:9, where nobody is.
         message += blob(bytes.fromhex("020000097f0000010000000000000000"))
         message += blob(bytes.fromhex(self.settings.get("proof", "")))
-        message += u32(0) * 3
+        message += u32(0) * 4
         frame = self.tagged(b"fairlead register", message)
         self.stream.send(bytes([REGISTER]) + frame)
 
