@@ -19,8 +19,10 @@ int elan3_reply_encode(const struct elan3_reply *reply, struct writer *writer)
 	write_u32(writer, ELAN3_REPLY_MAGIC);
 	write_u32(writer, reply->program);
 	write_u32(writer, reply->cap_count);
-	for (uint32_t i = 0; i < reply->cap_count; i++)
+	for (uint32_t i = 0; i < reply->cap_count; i++) {
+		write_u32(writer, (uint32_t)capability_size(&reply->caps[i]));
 		capability_write(&reply->caps[i], writer);
+	}
 	if (writer->result == 0 && writer->size - start <= ELAN3_REPLY_MAX)
 		return 0;
 	writer->size = start;
@@ -50,11 +52,13 @@ static const char *cap_read(struct reader *reader, struct elan3_reply *reply,
 			    uint32_t i)
 {
 	struct elan_capability *cap = &reply->caps[i];
+	uint32_t size = read_u32(reader);
 
 	capability_read(reader, cap);
 	if (reader->failed)
 		return "is cut";
-	if (capability_check(cap) < 0 || has_stray_bits(cap))
+	if (capability_check(cap) < 0 || capability_size(cap) != size ||
+	    has_stray_bits(cap))
 		return "is none that a program can have";
 	for (uint32_t n = 0; n < i; n++)
 		if (capability_overlaps(cap, &reply->caps[n]))

@@ -5,7 +5,8 @@
  *
  *	u32 magic, u32 program, u32 n, n times {u32 size, capability}
  *
- * little endian; a capability is in its short form (elan/capability.h). Pure.
+ * little endian, as a program reads it: the size is that of the capability's
+ * bytes (elan/capability.h). Pure.
  */
 #pragma once
 

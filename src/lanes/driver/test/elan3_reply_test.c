@@ -80,7 +80,7 @@ static void a_reply_comes_back_as_it_was(void **state)
 	struct elan3_reply reply;
 
 	encode(fixture);
-	assert_int_equal(fixture->writer.size, 12 + CAPS * (48 + 4));
+	assert_int_equal(fixture->writer.size, 12 + CAPS * (4 + 48 + 4));
 	assert_memory_equal(fixture->writer.data, "\x0e\xf0\x0f\xf0\x4d\0\0\0",
 			    8);
 	assert_int_equal(elan3_reply_decode(fixture->writer.data,
