@@ -79,7 +79,7 @@ static const char *from_environment(const char *name, const char *otherwise)
 	return value != NULL && *value != 0 ? value : otherwise;
 }
 
-static int option_take(struct arguments *arguments, int option)
+static int option_take(struct exec_arguments *arguments, int option)
 {
 	switch (option) {
 	case 'a':
@@ -116,7 +116,8 @@ static int option_take(struct arguments *arguments, int option)
 	}
 }
 
-static int operands_take(struct arguments *arguments, int argc, char **argv)
+static int operands_take(struct exec_arguments *arguments, int argc,
+			 char **argv)
 {
 	int at = optind;
 
@@ -138,7 +139,7 @@ static int operands_take(struct arguments *arguments, int argc, char **argv)
 	return -1;
 }
 
-int arguments_read(int argc, char **argv, struct arguments *arguments)
+int arguments_read(int argc, char **argv, struct exec_arguments *arguments)
 {
 	static const struct option options[] = {
 		{ "all", no_argument, NULL, 'a' },

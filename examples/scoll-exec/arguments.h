@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum exit_code {
+enum exec_exit_code {
 	CODE_DONE = 0,
 	CODE_FAILED = 1,
 	CODE_USAGE = 2,
@@ -14,7 +14,7 @@ enum exit_code {
 	CODE_NONE = 255, /* --maxrc: there is no exit code */
 };
 
-struct arguments {
+struct exec_arguments {
 	bool is_all, is_list, is_separate, is_json, is_maxrc, is_raw, is_quiet;
 	uint32_t timeout_ms;
 	const char *socket, *munge_socket;
@@ -25,4 +25,4 @@ struct arguments {
  * -1: go on; else the exit code: it was said what is wrong, or helped. The
  * caller frees nodes and command in either case.
  */
-int arguments_read(int argc, char **argv, struct arguments *arguments);
+int arguments_read(int argc, char **argv, struct exec_arguments *arguments);

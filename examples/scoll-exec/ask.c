@@ -26,14 +26,14 @@
 
 /* --- to the client --- */
 
-static void send_frame(struct ask *ask, struct writer *frame)
+static void send_frame(struct exec_ask *ask, struct writer *frame)
 {
 	if (ask->client.send != NULL && frame->result == 0)
 		ask->client.send(ask->client.ctx, frame->data, frame->size);
 	writer_fini(frame);
 }
 
-static char *names_format(const struct ask *ask, const uint32_t *places,
+static char *names_format(const struct exec_ask *ask, const uint32_t *places,
 			  uint32_t count)
 {
 	_auto_(freep) const char **names = calloc(count, sizeof(*names));
@@ -46,7 +46,7 @@ static char *names_format(const struct ask *ask, const uint32_t *places,
 }
 
 /* All that is there. */
-void ask_pass_on(struct ask *ask)
+void ask_pass_on(struct exec_ask *ask)
 {
 	const uint32_t *places;
 	struct outcome outcome;
@@ -80,7 +80,7 @@ static const char *reason_text(int reason)
 	}
 }
 
-static void pass_on_failures(struct ask *ask)
+static void pass_on_failures(struct exec_ask *ask)
 {
 	_auto_(freep) uint32_t *places =
 		calloc(ask->names->count, sizeof(*places));
@@ -108,7 +108,7 @@ static void pass_on_failures(struct ask *ask)
 
 /* --- life --- */
 
-static void ask_destroy(struct ask *ask)
+static void ask_destroy(struct exec_ask *ask)
 {
 	if (ask == NULL)
 		return;
@@ -123,17 +123,17 @@ static void ask_destroy(struct ask *ask)
 	free(ask);
 }
 
-static void ask_over(struct ask *ask, int result, const char *text)
+static void ask_over(struct exec_ask *ask, int result, const char *text)
 {
 	if (ask->client.over != NULL)
 		ask->client.over(ask->client.ctx, result, text);
 	ask_destroy(ask);
 }
 
-static void own_done(struct waiter *waiter, const struct outcome *outcome)
+static void own_done(struct exec_waiter *waiter, const struct outcome *outcome)
 {
-	struct ask *ask = (struct ask *)waiter;
-	const struct config *config = ask->front->config;
+	struct exec_ask *ask = (struct exec_ask *)waiter;
+	const struct exec_config *config = ask->front->config;
 
 	ask->is_own_done = true;
 	results_add(ask->results, ask->places[config->self], outcome);
@@ -142,11 +142,11 @@ static void own_done(struct waiter *waiter, const struct outcome *outcome)
 
 int ask_create(struct front *front, const struct ask_client *client, uid_t uid,
 	       const void *credential, size_t size,
-	       const uint8_t secret[EXEC_ID_BYTES], struct ask **ret_ask)
+	       const uint8_t secret[EXEC_ID_BYTES], struct exec_ask **ret_ask)
 {
 	int count = 0, of_user = 0, result;
 	uint64_t tag = 0;
-	struct ask *ask;
+	struct exec_ask *ask;
 
 	DL_FOREACH (front->asks, ask) {
 		count++;
@@ -181,13 +181,13 @@ int ask_create(struct front *front, const struct ask_client *client, uid_t uid,
 	return 0;
 }
 
-void ask_orphan(struct ask *ask)
+void ask_orphan(struct exec_ask *ask)
 {
 	ask->client = (struct ask_client){ 0 };
 	ask_stop(ask);
 }
 
-void ask_stop(struct ask *ask)
+void ask_stop(struct exec_ask *ask)
 {
 	if (ask->stop_since_ns == 0)
 		ask->stop_since_ns = sys_monotonic_ns();
@@ -196,9 +196,9 @@ void ask_stop(struct ask *ask)
 /* --- rounds --- */
 
 /* Who has not answered and may yet: as places; how many. */
-static uint32_t missing(struct ask *ask, uint32_t *ret_places)
+static uint32_t missing(struct exec_ask *ask, uint32_t *ret_places)
 {
-	const struct config *config = ask->front->config;
+	const struct exec_config *config = ask->front->config;
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < ask->names->count; i++) {
@@ -219,7 +219,7 @@ static uint32_t missing(struct ask *ask, uint32_t *ret_places)
 	return count;
 }
 
-static void ask_places(struct ask *ask, enum serve_op op,
+static void ask_places(struct exec_ask *ask, enum serve_op op,
 		       scoll_tree_type_t tree, const uint32_t *places,
 		       uint32_t count)
 {
@@ -230,14 +230,14 @@ static void ask_places(struct ask *ask, enum serve_op op,
 				     count - i < most ? count - i : most);
 }
 
-static bool is_last_round(const struct ask *ask)
+static bool is_last_round(const struct exec_ask *ask)
 {
 	return ask->round >= ROUNDS_MAX || ask->stop_since_ns != 0 ||
 	       sys_monotonic_ns() >= ask->deadline_ns;
 }
 
 /* False: there is nobody left to be asked. */
-static bool next_round(struct ask *ask)
+static bool next_round(struct exec_ask *ask)
 {
 	_auto_(freep) uint32_t *places =
 		calloc(ask->names->count, sizeof(*places));
@@ -256,7 +256,7 @@ static bool next_round(struct ask *ask)
 	return true;
 }
 
-static void stop_tick(struct ask *ask, uint64_t now_ns)
+static void stop_tick(struct exec_ask *ask, uint64_t now_ns)
 {
 	_auto_(freep) uint32_t *places =
 		calloc(ask->names->count, sizeof(*places));
@@ -281,7 +281,7 @@ static void stop_tick(struct ask *ask, uint64_t now_ns)
 	ask_places(ask, SERVE_STOP, SCOLL_TREE_FLAT, places, count);
 }
 
-static void finish(struct ask *ask)
+static void finish(struct exec_ask *ask)
 {
 	_auto_(freep) uint32_t *places =
 		calloc(ask->names->count, sizeof(*places));
@@ -292,7 +292,7 @@ static void finish(struct ask *ask)
 	ask_over(ask, 0, "");
 }
 
-static void ask_step(struct ask *ask, uint64_t now_ns)
+static void ask_step(struct exec_ask *ask, uint64_t now_ns)
 {
 	bool is_own_open = ask->is_own_asked && !ask->is_own_done;
 
@@ -315,7 +315,7 @@ static void ask_step(struct ask *ask, uint64_t now_ns)
 void ask_tick(struct front *front)
 {
 	uint64_t now_ns = sys_monotonic_ns();
-	struct ask *ask, *next;
+	struct exec_ask *ask, *next;
 
 	DL_FOREACH_SAFE (front->asks, ask, next) {
 		if (ask->is_begun)
@@ -325,10 +325,10 @@ void ask_tick(struct front *front)
 
 /* --- the beginning --- */
 
-static int take_names(struct ask *ask, const char *text,
+static int take_names(struct exec_ask *ask, const char *text,
 		      struct fairlead_error *ret_error)
 {
-	const struct config *config = ask->front->config;
+	const struct exec_config *config = ask->front->config;
 	int result = hostlist_parse(text, &ask->names, ret_error);
 	uint32_t nodes = (uint32_t)config->node_count;
 
@@ -360,7 +360,7 @@ static int take_names(struct ask *ask, const char *text,
 	return results_create((uint32_t)ask->names->count, &ask->results);
 }
 
-static int begin(struct ask *ask, const struct launcher_answer *answer,
+static int begin(struct exec_ask *ask, const struct launcher_answer *answer,
 		 struct fairlead_error *ret_error)
 {
 	uint8_t digest[EXEC_ID_BYTES];
@@ -385,7 +385,7 @@ void ask_checked(struct front *front, uint64_t tag,
 		 const struct launcher_answer *answer)
 {
 	struct fairlead_error error = { 0 };
-	struct ask *ask;
+	struct exec_ask *ask;
 	int result;
 
 	DL_SEARCH_SCALAR(front->asks, ask, tag, tag);
@@ -409,7 +409,7 @@ void ask_checked(struct front *front, uint64_t tag,
 void ask_destroy_all(struct front *front)
 {
 	while (front->asks != NULL) {
-		struct ask *ask = front->asks;
+		struct exec_ask *ask = front->asks;
 
 		if (ask->client.over != NULL)
 			ask->client.over(ask->client.ctx, -ESHUTDOWN,

@@ -26,14 +26,14 @@ struct ask_client {
 /* client is copied. -ENOMEM, -EBUSY. */
 int ask_create(struct front *front, const struct ask_client *client, uid_t uid,
 	       const void *credential, size_t size,
-	       const uint8_t secret[EXEC_ID_BYTES], struct ask **ret_ask);
+	       const uint8_t secret[EXEC_ID_BYTES], struct exec_ask **ret_ask);
 /* The launcher has said whether it may be: begin, or be over. */
 void ask_checked(struct front *front, uint64_t tag,
 		 const struct launcher_answer *answer);
 /* Have the commands stopped. The client still hears what comes. */
-void ask_stop(struct ask *ask);
+void ask_stop(struct exec_ask *ask);
 /* The client is gone: nobody hears any more, and commands are stopped. */
-void ask_orphan(struct ask *ask);
+void ask_orphan(struct exec_ask *ask);
 void ask_tick(struct front *front);
 /* After scoll_fini: all that are left. */
 void ask_destroy_all(struct front *front);

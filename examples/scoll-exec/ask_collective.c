@@ -18,7 +18,7 @@
 
 void ask_collective_end(struct collective *collective)
 {
-	struct ask *ask = collective->ask;
+	struct exec_ask *ask = collective->ask;
 
 	if (collective->op == SERVE_STOP)
 		ask->stop_count--;
@@ -47,7 +47,7 @@ static bool is_stopped(const struct collective *collective)
 
 static void collective_failed(struct collective *collective, int result)
 {
-	struct ask *ask = collective->ask;
+	struct exec_ask *ask = collective->ask;
 	int reason = result == -EHOSTDOWN ? SCOLL_ERROR_PEER_DEAD
 		     : result == -EAGAIN  ? SCOLL_ERROR_STEALTH
 		     : result == -ENOMEM  ? SCOLL_ERROR_NOMEM
@@ -79,7 +79,7 @@ static void on_gathered(void *ctx)
 static void on_asked(void *ctx)
 {
 	struct collective *collective = ctx;
-	struct ask *ask = collective->ask;
+	struct exec_ask *ask = collective->ask;
 	struct front *front = ask->front;
 	uint8_t key[EXEC_ID_BYTES];
 
@@ -97,7 +97,7 @@ static void on_asked(void *ctx)
 static void on_over(void *ctx, const scoll_request_t *request)
 {
 	struct collective *collective = ctx;
-	struct ask *ask = collective->ask;
+	struct exec_ask *ask = collective->ask;
 	struct scoll_failure failure;
 	uint64_t cursor = 0;
 
@@ -126,7 +126,7 @@ static scoll_duration_t patience(const struct collective *collective)
 static void on_group(int status, scoll_group_t *group, const void *private)
 {
 	struct collective *collective = (struct collective *)private;
-	struct ask *ask = collective->ask;
+	struct exec_ask *ask = collective->ask;
 	struct serve_root root = { .gathered = on_gathered,
 				   .asked = on_asked,
 				   .over = on_over,
@@ -171,7 +171,7 @@ static void on_group(int status, scoll_group_t *group, const void *private)
 
 static void payload_write(struct collective *collective)
 {
-	struct ask *ask = collective->ask;
+	struct exec_ask *ask = collective->ask;
 	struct writer *payload = &collective->payload;
 	uint8_t key[EXEC_ID_BYTES];
 
@@ -194,8 +194,8 @@ static void payload_write(struct collective *collective)
 
 static int group_make(struct collective *collective)
 {
-	const struct ask *ask = collective->ask;
-	const struct config *config = ask->front->config;
+	const struct exec_ask *ask = collective->ask;
+	const struct exec_config *config = ask->front->config;
 	_auto_(freep) scoll_target_t *targets =
 		calloc(collective->count, sizeof(*targets));
 	_auto_(freep) scoll_tag_t *tags =
@@ -219,7 +219,7 @@ static int group_make(struct collective *collective)
 				  on_group, collective);
 }
 
-void ask_collective_start(struct ask *ask, enum serve_op op,
+void ask_collective_start(struct exec_ask *ask, enum serve_op op,
 			  scoll_tree_type_t tree, const uint32_t *places,
 			  uint32_t count)
 {

@@ -12,9 +12,9 @@
 #define REASON_DEAD SCOLL_ERROR_COUNT
 #define REASON_NONE (SCOLL_ERROR_COUNT + 1)
 
-struct ask {
-	struct waiter own; /* first: the outcome of this node */
-	struct ask *prev, *next;
+struct exec_ask {
+	struct exec_waiter own; /* first: the outcome of this node */
+	struct exec_ask *prev, *next;
 	struct front *front;
 	struct ask_client client; /* send is NULL: it is gone */
 	uint64_t tag;
@@ -43,7 +43,7 @@ struct ask {
 
 struct collective {
 	struct collective *prev, *next;
-	struct ask *ask;
+	struct exec_ask *ask;
 	enum serve_op op;
 	scoll_tree_type_t tree;
 	scoll_group_t *group;
@@ -56,9 +56,9 @@ struct collective {
 };
 
 /* Give the client all results that are there. */
-void ask_pass_on(struct ask *ask);
+void ask_pass_on(struct exec_ask *ask);
 /* Ask these places; when it is over it is gone, and notes why who failed. */
-void ask_collective_start(struct ask *ask, enum serve_op op,
+void ask_collective_start(struct exec_ask *ask, enum serve_op op,
 			  scoll_tree_type_t tree, const uint32_t *places,
 			  uint32_t count);
 void ask_collective_end(struct collective *collective);

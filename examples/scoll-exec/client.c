@@ -22,7 +22,7 @@
 #define REMARK 256
 
 /* A node of the request, by its name. */
-struct place {
+struct exec_place {
 	uint32_t number;
 	UT_hash_handle hh;
 	char name[HOSTLIST_NAME_MAX + 1];
@@ -40,13 +40,13 @@ struct remark {
 	char text[REMARK];
 };
 
-struct client {
-	struct arguments arguments;
+struct exec_client {
+	struct exec_arguments arguments;
 	int fd, signal_fd;
 	bool is_stopped;
 	uint8_t secret[EXEC_ID_BYTES];
 	struct hostlist *names;
-	struct place *places;
+	struct exec_place *places;
 	struct results *results;
 	struct failed *failures, **failures_end;
 	struct remark *remarks, **remarks_end;
@@ -80,7 +80,8 @@ static int fail(const struct fairlead_error *error)
 	}
 }
 
-static int places_make(struct client *client, struct fairlead_error *ret_error)
+static int places_make(struct exec_client *client,
+		       struct fairlead_error *ret_error)
 {
 	int result = hostlist_parse(client->arguments.nodes, &client->names,
 				    ret_error);
@@ -92,7 +93,7 @@ static int places_make(struct client *client, struct fairlead_error *ret_error)
 		return error_set(ret_error, -E2BIG, "too many nodes");
 	for (uint32_t i = 0; i < client->names->count; i++) {
 		const char *name = client->names->names[i];
-		struct place *place;
+		struct exec_place *place;
 
 		HASH_FIND_STR(client->places, name, place);
 		if (place != NULL)
@@ -114,7 +115,7 @@ static int places_make(struct client *client, struct fairlead_error *ret_error)
 
 /* --- what comes --- */
 
-static void progress(const struct client *client)
+static void progress(const struct exec_client *client)
 {
 	if (client->is_progress)
 		fprintf(stderr, "\rscoll-exec: %u/%zu ",
@@ -122,13 +123,13 @@ static void progress(const struct client *client)
 			client->names->count);
 }
 
-static void progress_clear(const struct client *client)
+static void progress_clear(const struct exec_client *client)
 {
 	if (client->is_progress)
 		fputs("\r\033[K", stderr);
 }
 
-static void note(struct client *client, const struct outcome *outcome)
+static void note(struct exec_client *client, const struct outcome *outcome)
 {
 	int code = show_code(outcome);
 
@@ -138,7 +139,7 @@ static void note(struct client *client, const struct outcome *outcome)
 		client->is_partial = true;
 }
 
-static void remark_add(struct client *client, const char *text,
+static void remark_add(struct exec_client *client, const char *text,
 		       const uint32_t *places, uint32_t count)
 {
 	struct remark *remark = client->remarks;
@@ -162,7 +163,7 @@ static void remark_add(struct client *client, const char *text,
 }
 
 /* What is not run says why in the place of output. */
-static void print_outcome(struct client *client, const char *nodes,
+static void print_outcome(struct exec_client *client, const char *nodes,
 			  const uint32_t *places, uint32_t count,
 			  const struct outcome *outcome)
 {
@@ -179,7 +180,7 @@ static void print_outcome(struct client *client, const char *nodes,
 	remark_add(client, text, places, count);
 }
 
-static int take_result(struct client *client, struct reader *reader)
+static int take_result(struct exec_client *client, struct reader *reader)
 {
 	_auto_(freep) char *nodes = read_text_alloc(reader, TALK_FRAME_MAX);
 	_auto_(hostlist_destroyp) struct hostlist *names = NULL;
@@ -193,7 +194,7 @@ static int take_result(struct client *client, struct reader *reader)
 		return -EBADMSG;
 	progress_clear(client);
 	for (size_t i = 0; i < names->count; i++) {
-		struct place *place;
+		struct exec_place *place;
 		int result;
 
 		HASH_FIND_STR(client->places, names->names[i], place);
@@ -211,7 +212,7 @@ static int take_result(struct client *client, struct reader *reader)
 	return 0;
 }
 
-static int take_failed(struct client *client, struct reader *reader)
+static int take_failed(struct exec_client *client, struct reader *reader)
 {
 	struct failed *failed = calloc(1, sizeof(*failed));
 
@@ -228,7 +229,7 @@ static int take_failed(struct client *client, struct reader *reader)
 
 /* --- what is printed at the end --- */
 
-static void json_print(struct client *client)
+static void json_print(struct exec_client *client)
 {
 	_auto_(writer_fini) struct writer text = { 0 };
 	const struct failed *failed;
@@ -264,7 +265,7 @@ static void json_print(struct client *client)
 		fwrite(text.data, 1, text.size, stdout);
 }
 
-static void merged_print(struct client *client)
+static void merged_print(struct exec_client *client)
 {
 	const uint32_t *places;
 	struct outcome outcome;
@@ -283,7 +284,7 @@ static void merged_print(struct client *client)
 	}
 }
 
-static void remarks_print(const struct client *client)
+static void remarks_print(const struct exec_client *client)
 {
 	const struct remark *remark;
 
@@ -303,7 +304,7 @@ static void remarks_print(const struct client *client)
 	}
 }
 
-static int end(struct client *client)
+static int end(struct exec_client *client)
 {
 	const struct failed *failed;
 
@@ -324,7 +325,8 @@ static int end(struct client *client)
 }
 
 /* -1: go on; else the exit code. */
-static int take_frame(struct client *client, const uint8_t *frame, size_t size)
+static int take_frame(struct exec_client *client, const uint8_t *frame,
+		      size_t size)
 {
 	struct reader reader = reader_of(frame, size);
 	struct fairlead_error error = { 0 };
@@ -354,7 +356,7 @@ static int take_frame(struct client *client, const uint8_t *frame, size_t size)
 
 /* --- talking --- */
 
-static int interrupted(struct client *client)
+static int interrupted(struct exec_client *client)
 {
 	_auto_(writer_fini) struct writer frame = { 0 };
 	struct signalfd_siginfo info;
@@ -372,7 +374,7 @@ static int interrupted(struct client *client)
 	return -1;
 }
 
-static int follow(struct client *client)
+static int follow(struct exec_client *client)
 {
 	struct pollfd fds[] = {
 		{ .fd = client->fd, .events = POLLIN },
@@ -414,12 +416,12 @@ static int signals_catch(void)
 	return signalfd(-1, &mask, SFD_CLOEXEC);
 }
 
-static int run(struct client *client, uid_t daemon,
+static int run(struct exec_client *client, uid_t daemon,
 	       struct fairlead_error *ret_error)
 {
-	struct order order = { .timeout_ms = client->arguments.timeout_ms,
-			       .nodes = client->arguments.nodes,
-			       .command = client->arguments.command };
+	struct exec_order order = { .timeout_ms = client->arguments.timeout_ms,
+				    .nodes = client->arguments.nodes,
+				    .command = client->arguments.command };
 	_auto_(writer_fini) struct writer frame = { 0 };
 	_auto_(freep) char *credential = NULL;
 	int result = places_make(client, ret_error);
@@ -447,8 +449,8 @@ static int run(struct client *client, uid_t daemon,
 }
 
 /* The nodes that live, and the dead ones; the caller frees both. */
-static int list(const struct client *client, char **ret_alive, char **ret_dead,
-		struct fairlead_error *ret_error)
+static int list(const struct exec_client *client, char **ret_alive,
+		char **ret_dead, struct fairlead_error *ret_error)
 {
 	_auto_(writer_fini) struct writer frame = { 0 };
 	_auto_(freep) uint8_t *answer = NULL;
@@ -475,7 +477,7 @@ static int list(const struct client *client, char **ret_alive, char **ret_dead,
 	return 0;
 }
 
-static int list_print(const struct client *client,
+static int list_print(const struct exec_client *client,
 		      struct fairlead_error *ret_error)
 {
 	_auto_(freep) char *alive = NULL;
@@ -491,9 +493,9 @@ static int list_print(const struct client *client,
 	return CODE_DONE;
 }
 
-static int serve(struct client *client, struct fairlead_error *ret_error)
+static int serve(struct exec_client *client, struct fairlead_error *ret_error)
 {
-	struct arguments *arguments = &client->arguments;
+	struct exec_arguments *arguments = &client->arguments;
 	_auto_(freep) char *dead = NULL;
 	uid_t daemon;
 	int result = talk_connect(arguments->socket, &client->fd, &daemon,
@@ -506,9 +508,9 @@ static int serve(struct client *client, struct fairlead_error *ret_error)
 	return result < 0 ? result : run(client, daemon, ret_error);
 }
 
-static void client_fini(struct client *client)
+static void client_fini(struct exec_client *client)
 {
-	struct place *place, *next;
+	struct exec_place *place, *next;
 
 	HASH_ITER (hh, client->places, place, next) {
 		HASH_DEL(client->places, place);
@@ -539,7 +541,7 @@ static void client_fini(struct client *client)
 
 int main(int argc, char **argv)
 {
-	struct client client = { .fd = -1, .signal_fd = -1 };
+	struct exec_client client = { .fd = -1, .signal_fd = -1 };
 	struct fairlead_error error;
 	int code;
 

@@ -20,7 +20,7 @@
 
 #define FILE_MAX      (1 << 20)
 
-#define AT(member)    offsetof(struct config, member)
+#define AT(member)    offsetof(struct exec_config, member)
 
 static const struct fairlead_setting_spec specs[] = {
 	{ "key", &settings_file, AT(key_path), "/etc/scoll-exec.key" },
@@ -46,7 +46,8 @@ static const struct fairlead_setting_spec specs[] = {
 	{ NULL },
 };
 
-static const struct fairlead_settings table = { specs, sizeof(struct config) };
+static const struct fairlead_settings table = { specs,
+						sizeof(struct exec_config) };
 
 struct node_values {
 	const char *addresses;
@@ -74,16 +75,20 @@ static scoll_nid_t nid_of(const char *name)
 	return nid;
 }
 
-static void nodes_append(struct config *config, const struct hostlist *names,
+static void nodes_append(struct exec_config *config,
+			 const struct hostlist *names,
 			 const struct hostlist *addresses)
 {
 	config->nodes = memory_resize(config->nodes,
 				      (size_t)config->node_count + names->count,
 				      sizeof(*config->nodes));
 	for (size_t i = 0; i < names->count; i++) {
-		struct config_node *node = &config->nodes[config->node_count];
+		struct exec_config_node *node =
+			&config->nodes[config->node_count];
 
-		*node = (struct config_node){ .line = config->node_count++ };
+		*node = (struct exec_config_node){
+			.line = config->node_count++
+		};
 		snprintf(node->name, sizeof(node->name), "%s", names->names[i]);
 		snprintf(node->address, sizeof(node->address), "%s",
 			 addresses->names[i]);
@@ -91,7 +96,8 @@ static void nodes_append(struct config *config, const struct hostlist *names,
 	}
 }
 
-static void add_nodes(struct config *config, const struct conf_section *section,
+static void add_nodes(struct exec_config *config,
+		      const struct conf_section *section,
 		      struct settings_errors *errors)
 {
 	const struct settings settings = conf_settings(section, errors);
@@ -124,14 +130,15 @@ static void add_nodes(struct config *config, const struct conf_section *section,
 
 static int by_nid(const void *a, const void *b)
 {
-	scoll_nid_t left = ((const struct config_node *)a)->nid;
-	scoll_nid_t right = ((const struct config_node *)b)->nid;
+	scoll_nid_t left = ((const struct exec_config_node *)a)->nid;
+	scoll_nid_t right = ((const struct exec_config_node *)b)->nid;
 
 	return left < right ? -1 : left > right;
 }
 
 /* Sorted by NID: the same order on all nodes, as gossip wants it. */
-static void take_nodes(struct config *config, struct settings_errors *errors)
+static void take_nodes(struct exec_config *config,
+		       struct settings_errors *errors)
 {
 	for (size_t i = 1; i < config->conf.count; i++) {
 		const struct conf_section *section = &config->conf.sections[i];
@@ -171,10 +178,11 @@ static ssize_t file_read(const char *path, char *text)
 	return fd < 0 || part < 0 ? -errno : size;
 }
 
-int config_load(const char *path, const char *name, struct config **ret_config,
+int config_load(const char *path, const char *name,
+		struct exec_config **ret_config,
 		struct fairlead_error *ret_error)
 {
-	_auto_(config_destroyp) struct config *config =
+	_auto_(config_destroyp) struct exec_config *config =
 		memory_alloc(sizeof(*config));
 	_auto_(freep) char *text = memory_alloc(FILE_MAX);
 	struct settings_errors errors = { 0 };
@@ -199,7 +207,7 @@ int config_load(const char *path, const char *name, struct config **ret_config,
 	return 0;
 }
 
-void config_destroy(struct config *config)
+void config_destroy(struct exec_config *config)
 {
 	if (config == NULL)
 		return;
@@ -208,17 +216,17 @@ void config_destroy(struct config *config)
 	free(config);
 }
 
-int config_find_nid(const struct config *config, scoll_nid_t nid)
+int config_find_nid(const struct exec_config *config, scoll_nid_t nid)
 {
-	struct config_node wanted = { .nid = nid };
-	struct config_node *found =
+	struct exec_config_node wanted = { .nid = nid };
+	struct exec_config_node *found =
 		bsearch(&wanted, config->nodes, (size_t)config->node_count,
 			sizeof(*config->nodes), by_nid);
 
 	return found == NULL ? -1 : (int)(found - config->nodes);
 }
 
-int config_find(const struct config *config, const char *name)
+int config_find(const struct exec_config *config, const char *name)
 {
 	int index = config_find_nid(config, nid_of(name));
 

@@ -23,14 +23,14 @@
 #include "base/hostlist.h"
 #include "limits.h"
 
-struct config_node {
+struct exec_config_node {
 	char name[HOSTLIST_NAME_MAX + 1];
 	char address[HOSTLIST_NAME_MAX + 1];
 	scoll_nid_t nid; /* of the name */
 	int line;        /* in the order of the file: 0, 1, ... */
 };
 
-struct config {
+struct exec_config {
 	struct conf conf; /* the file; texts are in it */
 	const char *key_path;
 	const char *socket_path;
@@ -52,17 +52,18 @@ struct config {
 	uint32_t commands_user; /* of one user */
 	uint32_t gossip_ms;
 	uint32_t rtt_ms;
-	struct config_node *nodes; /* by rising NID */
+	struct exec_config_node *nodes; /* by rising NID */
 	int node_count;
 	int self; /* our index, or -1 */
 };
 
 /* name: our node's. -EINVAL with all errors, one a line: path, line, text. */
-int config_load(const char *path, const char *name, struct config **ret_config,
+int config_load(const char *path, const char *name,
+		struct exec_config **ret_config,
 		struct fairlead_error *ret_error);
-void config_destroy(struct config *config);
-DEFINE_AUTO(struct config, config_destroy)
+void config_destroy(struct exec_config *config);
+DEFINE_AUTO(struct exec_config, config_destroy)
 
 /* Index of a node by its name or NID, or -1. */
-int config_find(const struct config *config, const char *name);
-int config_find_nid(const struct config *config, scoll_nid_t nid);
+int config_find(const struct exec_config *config, const char *name);
+int config_find_nid(const struct exec_config *config, scoll_nid_t nid);

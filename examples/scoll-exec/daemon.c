@@ -35,15 +35,15 @@ static const char help[] =
 	"  -v, --verbose      log more: nodes that come and go\n"
 	"  -h, --help         print this\n";
 
-struct arguments {
+struct exec_arguments {
 	const char *config_path;
 	char node[HOSTLIST_NAME_MAX + 1];
 	enum log_level level;
 };
 
 /* 0: go on; else *ret_code is the exit code. */
-static int arguments_read(int argc, char **argv, struct arguments *arguments,
-			  int *ret_code)
+static int arguments_read(int argc, char **argv,
+			  struct exec_arguments *arguments, int *ret_code)
 {
 	static const struct option options[] = {
 		{ "config", required_argument, NULL, 'c' },
@@ -54,8 +54,8 @@ static int arguments_read(int argc, char **argv, struct arguments *arguments,
 	};
 	int option;
 
-	*arguments = (struct arguments){ .config_path = EXEC_CONFIG,
-					 .level = LOG_LEVEL_WARNING };
+	*arguments = (struct exec_arguments){ .config_path = EXEC_CONFIG,
+					      .level = LOG_LEVEL_WARNING };
 	gethostname(arguments->node, sizeof(arguments->node) - 1);
 	while ((option = getopt_long(argc, argv, "c:n:vh", options, NULL)) !=
 	       -1) {
@@ -109,7 +109,7 @@ static int become(const char *name, struct fairlead_error *ret_error)
  * libfabric looks for all that it knows, for a second, unless it is told what
  * is wanted; and the psm libraries handle signals unless these are there.
  */
-static int environment_set(const struct config *config)
+static int environment_set(const struct exec_config *config)
 {
 	_auto_(freep) char *names = strdup(config->provider);
 
@@ -122,7 +122,8 @@ static int environment_set(const struct config *config)
 	return setenv("FI_PROVIDER", names, 0) < 0 ? -errno : 0;
 }
 
-static int key_read(const struct config *config, uint8_t ret_key[KEY_BYTES],
+static int key_read(const struct exec_config *config,
+		    uint8_t ret_key[KEY_BYTES],
 		    struct fairlead_error *ret_error)
 {
 	uint8_t bytes[KEY_BYTES + 1];
@@ -138,8 +139,9 @@ static int key_read(const struct config *config, uint8_t ret_key[KEY_BYTES],
 	return size < 0 ? (int)size : 0;
 }
 
-static int run(const struct arguments *arguments, const struct config *config,
-	       const struct log *log, struct fairlead_error *ret_error)
+static int run(const struct exec_arguments *arguments,
+	       const struct exec_config *config, const struct log *log,
+	       struct fairlead_error *ret_error)
 {
 	uint8_t key[KEY_BYTES];
 	struct front_options options = { .config = config,
@@ -171,9 +173,9 @@ static int run(const struct arguments *arguments, const struct config *config,
 
 int main(int argc, char **argv)
 {
-	_auto_(config_destroyp) struct config *config = NULL;
+	_auto_(config_destroyp) struct exec_config *config = NULL;
 	struct fairlead_error error = { 0 };
-	struct arguments arguments;
+	struct exec_arguments arguments;
 	struct log log;
 	int code, result;
 

@@ -22,11 +22,11 @@
 #define TICK_MS          50
 #define NS_OF_MS         1000000
 
-struct client {
+struct exec_client {
 	struct front *front;
 	uint64_t peer;
 	uid_t uid;
-	struct ask *ask;
+	struct exec_ask *ask;
 	UT_hash_handle hh;
 };
 
@@ -34,14 +34,14 @@ struct client {
 
 static void client_send(void *ctx, const void *frame, size_t size)
 {
-	struct client *client = ctx;
+	struct exec_client *client = ctx;
 	struct net_seam net = net_seam(client->front->net);
 
 	if (net.ops->send(net.ctx, client->peer, frame, size) == -ENOBUFS)
 		net.ops->close(net.ctx, client->peer);
 }
 
-static void client_end(struct client *client, int result, const char *text)
+static void client_end(struct exec_client *client, int result, const char *text)
 {
 	_auto_(writer_fini) struct writer frame = { 0 };
 
@@ -54,7 +54,7 @@ static void client_end(struct client *client, int result, const char *text)
 
 static void client_over(void *ctx, int result, const char *text)
 {
-	struct client *client = ctx;
+	struct exec_client *client = ctx;
 
 	client->ask = NULL;
 	client_end(client, result, text);
@@ -64,7 +64,7 @@ static void on_opened(void *ctx, uint64_t peer,
 		      const struct net_peer_info *info)
 {
 	struct front *front = ctx;
-	struct client *client = calloc(1, sizeof(*client));
+	struct exec_client *client = calloc(1, sizeof(*client));
 	struct net_seam net = net_seam(front->net);
 
 	if (client != NULL) {
@@ -83,7 +83,7 @@ static void on_opened(void *ctx, uint64_t peer,
 static void on_closed(void *ctx, uint64_t peer, int reason)
 {
 	struct front *front = ctx;
-	struct client *client;
+	struct exec_client *client;
 
 	HASH_FIND(hh, front->clients, &peer, sizeof(peer), client);
 	if (client == NULL)
@@ -94,7 +94,7 @@ static void on_closed(void *ctx, uint64_t peer, int reason)
 	free(client);
 }
 
-static void take_run(struct client *client, struct reader *reader)
+static void take_run(struct exec_client *client, struct reader *reader)
 {
 	const struct ask_client face = { .send = client_send,
 					 .over = client_over,
@@ -121,12 +121,12 @@ static void take_run(struct client *client, struct reader *reader)
 /* The names of those who live, or are dead, in the order of the file. */
 static char *names_of(const struct front *front, int liveness)
 {
-	const struct config *config = front->config;
+	const struct exec_config *config = front->config;
 	size_t count = (size_t)config->node_count, taken = 0;
 	_auto_(freep) const char **names = calloc(count, sizeof(*names));
 
 	for (size_t i = 0; names != NULL && i < count; i++) {
-		const struct config_node *node = &config->nodes[i];
+		const struct exec_config_node *node = &config->nodes[i];
 
 		if (scoll_peer_query(front->scoll, node->nid) == liveness)
 			names[node->line] = node->name;
@@ -138,7 +138,7 @@ static char *names_of(const struct front *front, int liveness)
 	return names == NULL ? NULL : hostlist_format(names, taken);
 }
 
-static void take_list(struct client *client)
+static void take_list(struct exec_client *client)
 {
 	struct front *front = client->front;
 	_auto_(freep) char *alive = names_of(front, SCOLL_ALIVE);
@@ -161,7 +161,7 @@ static void on_received(void *ctx, uint64_t peer, const void *frame,
 	struct front *front = ctx;
 	struct reader reader = reader_of(frame, size);
 	uint8_t kind = read_u8(&reader);
-	struct client *client;
+	struct exec_client *client;
 
 	HASH_FIND(hh, front->clients, &peer, sizeof(peer), client);
 	if (client == NULL)
@@ -241,7 +241,7 @@ static void on_news(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
 
 static int meet(struct front *front, struct fairlead_error *ret_error)
 {
-	const struct config *config = front->config;
+	const struct exec_config *config = front->config;
 	_auto_(freep) scoll_nid_t *nids =
 		calloc((size_t)config->node_count, sizeof(*nids));
 	int result = nids == NULL ? -ENOMEM : 0;
@@ -269,8 +269,8 @@ static int meet(struct front *front, struct fairlead_error *ret_error)
 static int join(struct front *front, const struct front_options *options,
 		struct fairlead_error *ret_error)
 {
-	const struct config *config = front->config;
-	const struct config_node *self = &config->nodes[config->self];
+	const struct exec_config *config = front->config;
+	const struct exec_config_node *self = &config->nodes[config->self];
 	struct scoll_params params = {
 		.size = sizeof(params),
 		.nid = self->nid,
@@ -383,7 +383,7 @@ static void handles_close(struct front *front)
 
 static void clients_free(struct front *front)
 {
-	struct client *client, *next;
+	struct exec_client *client, *next;
 
 	HASH_ITER (hh, front->clients, client, next) {
 		HASH_DEL(front->clients, client);

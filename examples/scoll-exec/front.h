@@ -15,16 +15,16 @@
 #include "sys/net.h"
 
 struct front {
-	const struct config *config;
+	const struct exec_config *config;
 	const struct log *log;
 	uv_loop_t *loop;
 	scoll_t *scoll;
 	struct scoll_authenticator *auth;
 	struct net *net;
 	struct runs *runs;
-	struct client *clients;
-	struct ask *asks;
-	struct job *jobs;
+	struct exec_client *clients;
+	struct exec_ask *asks;
+	struct exec_job *jobs;
 	uv_poll_t scoll_poll;
 	uv_timer_t scoll_timer, tick;
 	uv_prepare_t prepare;
@@ -34,7 +34,7 @@ struct front {
 };
 
 struct front_options {
-	const struct config *config;
+	const struct exec_config *config;
 	const struct log *log;
 	int launcher_fd;    /* taken over */
 	const uint8_t *key; /* 32 bytes, of all members */

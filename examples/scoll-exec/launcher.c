@@ -35,7 +35,7 @@ struct seen {
 	uid_t uid;
 	time_t end; /* nobody takes the credential any more */
 	bool is_started;
-	struct order order; /* until it is started */
+	struct exec_order order; /* until it is started */
 	UT_hash_handle hh;
 };
 
@@ -45,7 +45,7 @@ struct running {
 };
 
 struct launcher {
-	const struct config *config;
+	const struct exec_config *config;
 	const struct log *log;
 	int fd, signal_fd;
 	struct seen *seen;
@@ -53,7 +53,7 @@ struct launcher {
 	uint32_t running_count;
 };
 
-struct question {
+struct exec_question {
 	uint8_t op;
 	uint64_t tag;
 	uid_t uid;
@@ -112,7 +112,7 @@ static int unseal(struct launcher *launcher, munge_ctx_t ctx,
 		  const char *credential, struct seen *seen,
 		  struct fairlead_error *ret_error)
 {
-	const struct config *config = launcher->config;
+	const struct exec_config *config = launcher->config;
 	_auto_(freep) void *payload = NULL;
 	munge_err_t error = EMUNGE_SUCCESS;
 	int size = 0, result;
@@ -203,7 +203,7 @@ static int permit(const struct launcher *launcher, const struct seen *seen,
 static int count_check(const struct launcher *launcher, uid_t uid,
 		       struct fairlead_error *ret_error)
 {
-	const struct config *config = launcher->config;
+	const struct exec_config *config = launcher->config;
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < launcher->running_count; i++)
@@ -226,7 +226,7 @@ static void become_supervisor(const struct launcher *launcher,
 			      const struct passwd *user, int output_fd,
 			      int control_fd)
 {
-	const struct config *config = launcher->config;
+	const struct exec_config *config = launcher->config;
 	struct supervision supervision = {
 		.user = user,
 		.command = seen->order.command,
@@ -297,11 +297,12 @@ static int serve_start(struct launcher *launcher, struct seen *seen,
 	return 0;
 }
 
-static int serve(struct launcher *launcher, const struct question *question,
+static int serve(struct launcher *launcher,
+		 const struct exec_question *question,
 		 struct launcher_answer *answer,
 		 struct fairlead_error *ret_error)
 {
-	const struct config *config = launcher->config;
+	const struct exec_config *config = launcher->config;
 	const struct passwd *user = NULL;
 	uint8_t key[EXEC_ID_BYTES];
 	struct seen *seen;
@@ -387,7 +388,7 @@ static void answer_send(int fd, const struct launcher_answer *answer)
 
 /* -EBADMSG: of such a one the tag is there, or 0. */
 static int question_read(void *bytes, size_t size,
-			 struct question *ret_question)
+			 struct exec_question *ret_question)
 {
 	struct reader reader = reader_of(bytes, size);
 	const uint8_t *credential;
@@ -411,7 +412,7 @@ static int answer_one(struct launcher *launcher, uint8_t *packet)
 	struct launcher_answer answer = { .output_fd = -1, .control_fd = -1 };
 	ssize_t size = recv(launcher->fd, packet, PACKET_MAX, 0);
 	struct fairlead_error error = { 0 };
-	struct question question;
+	struct exec_question question;
 
 	if (size < 0 && errno == EINTR)
 		return 0;
@@ -475,7 +476,7 @@ static int serve_all(struct launcher *launcher)
 	return result;
 }
 
-static _Noreturn void launcher_main(const struct config *config,
+static _Noreturn void launcher_main(const struct exec_config *config,
 				    const struct log *log, int fd)
 {
 	struct launcher launcher = { .config = config, .log = log, .fd = fd };
@@ -495,7 +496,7 @@ static _Noreturn void launcher_main(const struct config *config,
 	_exit(serve_all(&launcher) == -EPIPE ? 0 : 1);
 }
 
-int launcher_start(const struct config *config, const struct log *log,
+int launcher_start(const struct exec_config *config, const struct log *log,
 		   int *ret_fd, struct fairlead_error *ret_error)
 {
 	int ends[2];

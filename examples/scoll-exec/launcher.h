@@ -45,7 +45,7 @@ struct launcher_answer {
 };
 
 /* Fork it. *ret_fd is our end; it goes when that is closed. */
-int launcher_start(const struct config *config, const struct log *log,
+int launcher_start(const struct exec_config *config, const struct log *log,
 		   int *ret_fd, struct fairlead_error *ret_error);
 /* -EMSGSIZE, or what the socket has. */
 int launcher_ask(int fd, enum launcher_op op, uint64_t tag, uid_t uid,

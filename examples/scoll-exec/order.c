@@ -12,7 +12,7 @@
 
 #define VERSION 1
 
-void order_encode(const struct order *order, struct writer *writer)
+void order_encode(const struct exec_order *order, struct writer *writer)
 {
 	write_u8(writer, VERSION);
 	write_bytes(writer, order->id, sizeof(order->id));
@@ -22,10 +22,10 @@ void order_encode(const struct order *order, struct writer *writer)
 	write_text(writer, order->command);
 }
 
-int order_decode(const void *bytes, size_t size, struct order *ret_order)
+int order_decode(const void *bytes, size_t size, struct exec_order *ret_order)
 {
 	struct reader reader = reader_of(bytes, size);
-	struct order order = { 0 };
+	struct exec_order order = { 0 };
 	const uint8_t *id, *digest;
 
 	if (read_u8(&reader) != VERSION)
@@ -47,11 +47,11 @@ int order_decode(const void *bytes, size_t size, struct order *ret_order)
 	return 0;
 }
 
-void order_fini(struct order *order)
+void order_fini(struct exec_order *order)
 {
 	free(order->nodes);
 	free(order->command);
-	*order = (struct order){ 0 };
+	*order = (struct exec_order){ 0 };
 }
 
 void exec_digest(const void *bytes, size_t size,

@@ -15,7 +15,7 @@
 #include "base/bytes.h"
 #include "limits.h"
 
-struct order {
+struct exec_order {
 	uint8_t id[EXEC_ID_BYTES];
 	uint8_t stop_digest[EXEC_ID_BYTES];
 	uint32_t timeout_ms;
@@ -24,10 +24,10 @@ struct order {
 };
 
 /* Writes to writer, which remembers what fails. */
-void order_encode(const struct order *order, struct writer *writer);
+void order_encode(const struct exec_order *order, struct writer *writer);
 /* -EBADMSG; -EPROTONOSUPPORT: another version; -ENOMEM. */
-int order_decode(const void *bytes, size_t size, struct order *ret_order);
-void order_fini(struct order *order);
+int order_decode(const void *bytes, size_t size, struct exec_order *ret_order);
+void order_fini(struct exec_order *order);
 
 /* BLAKE2b-128. */
 void exec_digest(const void *bytes, size_t size,

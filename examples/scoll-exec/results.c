@@ -19,7 +19,7 @@
 #define ENTRY_HEAD  14
 #define RANGE_BYTES 8
 
-struct entry {
+struct exec_entry {
 	uint8_t digest[EXEC_ID_BYTES];
 	struct outcome outcome; /* its output is `output` */
 	uint32_t *nodes;
@@ -31,8 +31,8 @@ struct entry {
 };
 
 struct results {
-	struct entry *entries;
-	struct entry *taken; /* by results_next */
+	struct exec_entry *entries;
+	struct exec_entry *taken; /* by results_next */
 	struct idset *known;
 	uint32_t node_count;
 	size_t output_bytes; /* that ever were in it */
@@ -54,14 +54,15 @@ int results_create(uint32_t node_count, struct results **ret_results)
 	return 0;
 }
 
-static void entry_destroy(struct entry *entry)
+static void entry_destroy(struct exec_entry *entry)
 {
 	if (entry != NULL)
 		free(entry->nodes);
 	free(entry);
 }
 
-static struct entry *entry_unlink(struct results *results, struct entry *entry)
+static struct exec_entry *entry_unlink(struct results *results,
+				       struct exec_entry *entry)
 {
 	HASH_DEL(results->entries, entry);
 	return entry;
@@ -69,7 +70,7 @@ static struct entry *entry_unlink(struct results *results, struct entry *entry)
 
 void results_destroy(struct results *results)
 {
-	struct entry *entry, *next;
+	struct exec_entry *entry, *next;
 
 	if (results == NULL)
 		return;
@@ -109,7 +110,7 @@ static bool is_outcome(const struct outcome *outcome)
 	       (outcome->size == 0 || (outcome->flags & OUTCOME_OMITTED) == 0);
 }
 
-static int entry_add_node(struct entry *entry, uint32_t node)
+static int entry_add_node(struct exec_entry *entry, uint32_t node)
 {
 	if (entry->node_count == entry->node_capacity) {
 		uint32_t capacity = entry->node_capacity * 2 + 4;
@@ -126,10 +127,11 @@ static int entry_add_node(struct entry *entry, uint32_t node)
 	return 0;
 }
 
-static struct entry *entry_of(struct results *results, struct outcome outcome)
+static struct exec_entry *entry_of(struct results *results,
+				   struct outcome outcome)
 {
 	uint8_t digest[EXEC_ID_BYTES];
-	struct entry *entry;
+	struct exec_entry *entry;
 
 	digest_of(&outcome, digest);
 	HASH_FIND(hh, results->entries, digest, sizeof(digest), entry);
@@ -159,7 +161,7 @@ static struct entry *entry_of(struct results *results, struct outcome outcome)
 
 /* *entry: the outcome's; NULL: to be looked for, when the node is new. */
 static int node_add(struct results *results, uint32_t node,
-		    const struct outcome *outcome, struct entry **entry)
+		    const struct outcome *outcome, struct exec_entry **entry)
 {
 	if (idset_has(results->known, node))
 		return -EALREADY;
@@ -179,7 +181,7 @@ static int node_add(struct results *results, uint32_t node,
 int results_add(struct results *results, uint32_t node,
 		const struct outcome *outcome)
 {
-	struct entry *entry = NULL;
+	struct exec_entry *entry = NULL;
 
 	if (node >= results->node_count || !is_outcome(outcome))
 		return -EINVAL;
@@ -202,7 +204,7 @@ static int read_ranges(struct results *results, struct reader *reader,
 		       const struct outcome *outcome, bool is_check)
 {
 	uint32_t count = read_u32(reader);
-	struct entry *entry = NULL;
+	struct exec_entry *entry = NULL;
 	uint64_t next = 0;
 	int added = 0;
 
@@ -264,7 +266,7 @@ static int by_number(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-static void entry_sort(struct entry *entry)
+static void entry_sort(struct exec_entry *entry)
 {
 	if (!entry->is_sorted)
 		qsort(entry->nodes, entry->node_count, sizeof(*entry->nodes),
@@ -273,7 +275,7 @@ static void entry_sort(struct entry *entry)
 }
 
 /* The numbers that follow each other from i on. */
-static uint32_t run_length(const struct entry *entry, uint32_t i)
+static uint32_t run_length(const struct exec_entry *entry, uint32_t i)
 {
 	uint32_t length = 1;
 
@@ -283,7 +285,7 @@ static uint32_t run_length(const struct entry *entry, uint32_t i)
 	return length;
 }
 
-static uint32_t range_count(const struct entry *entry)
+static uint32_t range_count(const struct exec_entry *entry)
 {
 	uint32_t count = 0;
 
@@ -292,7 +294,7 @@ static uint32_t range_count(const struct entry *entry)
 	return count;
 }
 
-static void entry_write(const struct entry *entry, uint32_t ranges,
+static void entry_write(const struct exec_entry *entry, uint32_t ranges,
 			struct writer *writer)
 {
 	write_u8(writer, entry->outcome.kind);
@@ -338,7 +340,7 @@ int results_take(struct results *results, size_t capacity,
 		 struct writer *writer)
 {
 	_auto_(writer_fini) struct writer body = { 0 };
-	struct entry *entry, *next;
+	struct exec_entry *entry, *next;
 	uint16_t count = 0;
 
 	HASH_ITER (hh, results->entries, entry, next) {
@@ -367,7 +369,7 @@ int results_take(struct results *results, size_t capacity,
 bool results_next(struct results *results, struct outcome *ret_outcome,
 		  const uint32_t **ret_nodes, uint32_t *ret_count)
 {
-	struct entry *entry = results->entries;
+	struct exec_entry *entry = results->entries;
 
 	entry_destroy(results->taken);
 	results->taken = entry;
@@ -380,14 +382,14 @@ bool results_next(struct results *results, struct outcome *ret_outcome,
 	return true;
 }
 
-static int by_first_node(const struct entry *a, const struct entry *b)
+static int by_first_node(const struct exec_entry *a, const struct exec_entry *b)
 {
 	return by_number(a->nodes, b->nodes);
 }
 
 void results_sort(struct results *results)
 {
-	struct entry *entry, *next;
+	struct exec_entry *entry, *next;
 
 	HASH_ITER (hh, results->entries, entry, next)
 		entry_sort(entry);

@@ -23,14 +23,14 @@
 #define KEEP_NS      (UINT64_C(60) * 1000000000)
 #define QUESTION_MAX 4096 /* that wait for the launcher */
 
-struct question {
-	struct question *prev, *next;
+struct exec_question {
+	struct exec_question *prev, *next;
 	enum launcher_op op;
 	uint64_t tag;
 	uid_t uid;
 	char *credential;
 	size_t size;
-	struct run *run; /* of START */
+	struct exec_run *run; /* of START */
 };
 
 enum run_state {
@@ -39,7 +39,7 @@ enum run_state {
 	RUN_OVER,
 };
 
-struct run {
+struct exec_run {
 	struct runs *runs;
 	uint8_t key[EXEC_ID_BYTES];
 	enum run_state state;
@@ -56,24 +56,24 @@ struct run {
 	struct outcome outcome;
 	uint8_t *bytes; /* of output */
 	size_t size, capacity;
-	struct waiter *waiters;
+	struct exec_waiter *waiters;
 	UT_hash_handle hh;
 };
 
 struct runs {
 	struct runs_options options;
-	struct run *runs;
-	struct question *questions;
+	struct exec_run *runs;
+	struct exec_question *questions;
 	size_t question_count;
 	bool is_asked; /* the first one is with the launcher */
 	uv_poll_t launcher;
 };
 
-static void run_forget(struct run *run);
+static void run_forget(struct exec_run *run);
 
 /* --- questions --- */
 
-static void question_free(struct question *question)
+static void question_free(struct exec_question *question)
 {
 	free(question->credential);
 	free(question);
@@ -81,7 +81,7 @@ static void question_free(struct question *question)
 
 static void ask_next(struct runs *runs)
 {
-	struct question *question = runs->questions;
+	struct exec_question *question = runs->questions;
 
 	if (runs->is_asked || question == NULL)
 		return;
@@ -94,10 +94,10 @@ static void ask_next(struct runs *runs)
 	runs->is_asked = true;
 }
 
-static int question_add(struct runs *runs, const struct question *values,
+static int question_add(struct runs *runs, const struct exec_question *values,
 			const char *credential)
 {
-	struct question *question;
+	struct exec_question *question;
 
 	if (runs->question_count >= QUESTION_MAX)
 		return -EBUSY;
@@ -118,10 +118,10 @@ static int question_add(struct runs *runs, const struct question *values,
 }
 
 /* NULL: the launcher has it, or had. */
-static struct question *question_that_waits(const struct run *run)
+static struct exec_question *question_that_waits(const struct exec_run *run)
 {
 	const struct runs *runs = run->runs;
-	struct question *question = runs->questions;
+	struct exec_question *question = runs->questions;
 
 	if (runs->is_asked && question != NULL)
 		question = question->next;
@@ -133,7 +133,7 @@ static struct question *question_that_waits(const struct run *run)
 int runs_check(struct runs *runs, uint64_t tag, uid_t uid,
 	       const char *credential, size_t size)
 {
-	struct question question = {
+	struct exec_question question = {
 		.op = LAUNCHER_CHECK, .tag = tag, .uid = uid, .size = size
 	};
 
@@ -144,7 +144,7 @@ int runs_check(struct runs *runs, uint64_t tag, uid_t uid,
 
 static void on_closed(uv_handle_t *handle)
 {
-	struct run *run = handle->data;
+	struct exec_run *run = handle->data;
 
 	run->open_handles--;
 	if (run->is_forgotten && run->open_handles == 0)
@@ -161,7 +161,7 @@ static void poll_close(uv_poll_t *poll, int *fd)
 	*fd = -1;
 }
 
-static void waiter_remove(struct waiter *waiter)
+static void waiter_remove(struct exec_waiter *waiter)
 {
 	if (waiter->run != NULL)
 		DL_DELETE(waiter->run->waiters, waiter);
@@ -169,7 +169,7 @@ static void waiter_remove(struct waiter *waiter)
 }
 
 /* Its memory goes when libuv has let go of its handles. */
-static void run_forget(struct run *run)
+static void run_forget(struct exec_run *run)
 {
 	if (!run->is_forgotten) {
 		HASH_DEL(run->runs->runs, run);
@@ -185,9 +185,9 @@ static void run_forget(struct run *run)
 	free(run);
 }
 
-static void run_end(struct run *run, struct outcome outcome)
+static void run_end(struct exec_run *run, struct outcome outcome)
 {
-	struct waiter *waiter, *next;
+	struct exec_waiter *waiter, *next;
 
 	outcome.output = run->bytes;
 	outcome.size = run->size;
@@ -203,7 +203,7 @@ static void run_end(struct run *run, struct outcome outcome)
 	}
 }
 
-static void refuse(struct run *run, int result, const char *text)
+static void refuse(struct exec_run *run, int result, const char *text)
 {
 	free(run->bytes);
 	run->bytes = (uint8_t *)strdup(text);
@@ -214,7 +214,7 @@ static void refuse(struct run *run, int result, const char *text)
 
 /* --- while it goes --- */
 
-static void append(struct run *run, const uint8_t *bytes, size_t count)
+static void append(struct exec_run *run, const uint8_t *bytes, size_t count)
 {
 	size_t limit = run->runs->options.config->output_bytes;
 
@@ -239,7 +239,7 @@ static void append(struct run *run, const uint8_t *bytes, size_t count)
 }
 
 /* False: there is nothing more now. */
-static bool read_output(struct run *run)
+static bool read_output(struct exec_run *run)
 {
 	uint8_t bytes[READ_BYTES];
 	ssize_t count;
@@ -261,7 +261,7 @@ static void on_output(uv_poll_t *poll, int status, int events)
 
 static void on_control(uv_poll_t *poll, int status, int events)
 {
-	struct run *run = poll->data;
+	struct exec_run *run = poll->data;
 	uint8_t report[REPORT_BYTES];
 	ssize_t count = recv(run->control_fd, report, sizeof(report), 0);
 	struct reader reader = reader_of(report, sizeof(report));
@@ -283,7 +283,7 @@ static void on_control(uv_poll_t *poll, int status, int events)
 		run_end(run, outcome);
 }
 
-static int poll_open(struct run *run, uv_poll_t *poll, int fd, int *ret_fd,
+static int poll_open(struct exec_run *run, uv_poll_t *poll, int fd, int *ret_fd,
 		     uv_poll_cb callback)
 {
 	int result = uv_poll_init(run->runs->options.loop, poll, fd);
@@ -299,14 +299,14 @@ static int poll_open(struct run *run, uv_poll_t *poll, int fd, int *ret_fd,
 }
 
 /* The supervisor stops what it has when our end is closed for writing. */
-static void run_stop(struct run *run)
+static void run_stop(struct exec_run *run)
 {
 	run->is_stop_wanted = true;
 	if (run->control_fd >= 0)
 		shutdown(run->control_fd, SHUT_WR);
 }
 
-static void run_goes(struct run *run, struct launcher_answer *answer)
+static void run_goes(struct exec_run *run, struct launcher_answer *answer)
 {
 	int result;
 
@@ -333,7 +333,7 @@ static void run_goes(struct run *run, struct launcher_answer *answer)
 
 static void on_answer(struct runs *runs, struct launcher_answer *answer)
 {
-	struct question *question = runs->questions;
+	struct exec_question *question = runs->questions;
 
 	if (question == NULL || !runs->is_asked ||
 	    answer->tag != question->tag) {
@@ -377,7 +377,7 @@ static void on_launcher(uv_poll_t *poll, int status, int events)
 static bool make_room(struct runs *runs)
 {
 	uint64_t now_ns = sys_monotonic_ns();
-	struct run *run, *next, *oldest = NULL;
+	struct exec_run *run, *next, *oldest = NULL;
 
 	HASH_ITER (hh, runs->runs, run, next) {
 		if (run->state != RUN_OVER)
@@ -393,13 +393,13 @@ static bool make_room(struct runs *runs)
 	return HASH_COUNT(runs->runs) < RUNS_MAX;
 }
 
-static struct run *run_create(struct runs *runs,
-			      const uint8_t key[EXEC_ID_BYTES],
-			      const char *credential, size_t size,
-			      scoll_nid_t root)
+static struct exec_run *run_create(struct runs *runs,
+				   const uint8_t key[EXEC_ID_BYTES],
+				   const char *credential, size_t size,
+				   scoll_nid_t root)
 {
-	struct question question = { .op = LAUNCHER_START, .size = size };
-	struct run *run;
+	struct exec_question question = { .op = LAUNCHER_START, .size = size };
+	struct exec_run *run;
 
 	if (!make_room(runs))
 		return NULL;
@@ -425,7 +425,7 @@ static struct run *run_create(struct runs *runs,
 }
 
 void runs_join(struct runs *runs, const char *credential, size_t size,
-	       scoll_nid_t root, struct waiter *waiter)
+	       scoll_nid_t root, struct exec_waiter *waiter)
 {
 	static const char text[] = "too many commands";
 	const struct outcome busy = {
@@ -435,7 +435,7 @@ void runs_join(struct runs *runs, const char *credential, size_t size,
 		.size = sizeof(text) - 1,
 	};
 	uint8_t key[EXEC_ID_BYTES];
-	struct run *run;
+	struct exec_run *run;
 
 	exec_digest(credential, size, key);
 	HASH_FIND(hh, runs->runs, key, sizeof(key), run);
@@ -453,10 +453,10 @@ void runs_join(struct runs *runs, const char *credential, size_t size,
 	DL_APPEND(run->waiters, waiter);
 }
 
-void runs_leave(struct waiter *waiter)
+void runs_leave(struct exec_waiter *waiter)
 {
-	struct run *run = waiter->run;
-	struct question *question;
+	struct exec_run *run = waiter->run;
+	struct exec_question *question;
 
 	waiter_remove(waiter);
 	if (run == NULL || run->waiters != NULL)
@@ -474,7 +474,7 @@ void runs_stop(struct runs *runs, const uint8_t key[EXEC_ID_BYTES],
 	       const uint8_t secret[EXEC_ID_BYTES])
 {
 	uint8_t digest[EXEC_ID_BYTES];
-	struct run *run;
+	struct exec_run *run;
 
 	HASH_FIND(hh, runs->runs, key, EXEC_ID_BYTES, run);
 	if (run == NULL || run->state == RUN_OVER)
@@ -491,7 +491,7 @@ void runs_stop(struct runs *runs, const uint8_t key[EXEC_ID_BYTES],
 
 void runs_root_lost(struct runs *runs, scoll_nid_t root)
 {
-	struct run *run, *next;
+	struct exec_run *run, *next;
 
 	HASH_ITER (hh, runs->runs, run, next) {
 		if (run->root == root && run->state != RUN_OVER)
@@ -532,8 +532,8 @@ static void on_launcher_closed(uv_handle_t *handle)
 
 void runs_destroy(struct runs *runs)
 {
-	struct question *question, *next_question;
-	struct run *run, *next;
+	struct exec_question *question, *next_question;
+	struct exec_run *run, *next;
 
 	if (runs == NULL)
 		return;

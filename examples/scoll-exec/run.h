@@ -19,11 +19,11 @@
 struct runs;
 
 /* Waits for one outcome. In the caller's struct. */
-struct waiter {
-	struct waiter *prev, *next;
-	struct run *run; /* NULL: does not wait */
+struct exec_waiter {
+	struct exec_waiter *prev, *next;
+	struct exec_run *run; /* NULL: does not wait */
 	/* Called once; the outcome is borrowed for the call. */
-	void (*done)(struct waiter *waiter, const struct outcome *outcome);
+	void (*done)(struct exec_waiter *waiter, const struct outcome *outcome);
 };
 
 /* Called with each answer of the launcher to runs_check(). */
@@ -32,7 +32,7 @@ typedef void (*runs_checked_fn)(void *ctx, uint64_t tag,
 
 struct runs_options {
 	uv_loop_t *loop;
-	const struct config *config;
+	const struct exec_config *config;
 	const struct log *log;
 	int launcher_fd; /* taken over */
 	runs_checked_fn checked;
@@ -51,12 +51,12 @@ void runs_destroy(struct runs *runs);
  * when the node that asked first is lost the command is stopped.
  */
 void runs_join(struct runs *runs, const char *credential, size_t size,
-	       scoll_nid_t root, struct waiter *waiter);
+	       scoll_nid_t root, struct exec_waiter *waiter);
 /*
  * It waits no more, if it did. A command that nobody waits for is not started;
  * one that the launcher has goes on, for who asks again.
  */
-void runs_leave(struct waiter *waiter);
+void runs_leave(struct exec_waiter *waiter);
 /*
  * Stop the command whose secret this is; of one whose secret is not known yet
  * the last is kept until it is.

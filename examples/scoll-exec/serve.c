@@ -26,14 +26,14 @@ struct sent {
  * For the answer of a subtree: child and parent come to the same, as what a
  * child may send is what was posted for it beforehand.
  */
-struct room {
+struct exec_room {
 	size_t bytes; /* of a part */
 	int early, parts;
 };
 
-struct job {
-	struct waiter waiter; /* first */
-	struct job *prev, *next;
+struct exec_job {
+	struct exec_waiter waiter; /* first */
+	struct exec_job *prev, *next;
 	struct front *front;
 	scoll_request_t *request;
 	enum serve_op op;
@@ -46,7 +46,7 @@ struct job {
 	size_t body_size;
 	uint8_t **buffers; /* of a child: all of its parts */
 	int buffer_count;
-	struct room room; /* for our own answer */
+	struct exec_room room; /* for our own answer */
 	struct sent *sent;
 	int early_count;
 	uint64_t flush_ns, interval_ns;
@@ -71,7 +71,7 @@ static uint32_t place_of(const scoll_target_t *target)
 
 /* --- jobs --- */
 
-static void job_destroy(struct job *job)
+static void job_destroy(struct exec_job *job)
 {
 	if (job == NULL)
 		return;
@@ -92,9 +92,9 @@ static void job_destroy(struct job *job)
 	free(job);
 }
 
-static struct room room_of(const struct job *job, int nodes)
+static struct exec_room room_of(const struct exec_job *job, int nodes)
 {
-	struct room room = { .bytes = STOP_BYTES, .parts = 1 };
+	struct exec_room room = { .bytes = STOP_BYTES, .parts = 1 };
 
 	if (job->op == SERVE_STOP)
 		return room;
@@ -104,9 +104,9 @@ static struct room room_of(const struct job *job, int nodes)
 	return room;
 }
 
-static int post_child(struct job *job, int child, int nodes)
+static int post_child(struct exec_job *job, int child, int nodes)
 {
-	struct room room = room_of(job, nodes);
+	struct exec_room room = room_of(job, nodes);
 	uint8_t *at = malloc(room.bytes * (size_t)room.parts);
 	int result = at == NULL ? -ENOMEM : 0;
 
@@ -119,7 +119,7 @@ static int post_child(struct job *job, int child, int nodes)
 	return result;
 }
 
-static int post_buffers(struct job *job)
+static int post_buffers(struct exec_job *job)
 {
 	int count = scoll_request_nchildren(job->request);
 	int result = 0, below = 0;
@@ -138,11 +138,12 @@ static int post_buffers(struct job *job)
 	return result;
 }
 
-static void own_done(struct waiter *waiter, const struct outcome *outcome);
+static void own_done(struct exec_waiter *waiter, const struct outcome *outcome);
 
-static struct job *job_create(struct front *front, scoll_request_t *request)
+static struct exec_job *job_create(struct front *front,
+				   scoll_request_t *request)
 {
-	struct job *job = calloc(1, sizeof(*job));
+	struct exec_job *job = calloc(1, sizeof(*job));
 
 	if (job == NULL)
 		return NULL;
@@ -157,7 +158,7 @@ static struct job *job_create(struct front *front, scoll_request_t *request)
 
 /* --- answers --- */
 
-static struct sent *part_take(struct job *job, size_t *ret_size)
+static struct sent *part_take(struct exec_job *job, size_t *ret_size)
 {
 	_auto_(writer_fini) struct writer writer = { 0 };
 	struct sent *sent;
@@ -175,7 +176,8 @@ static struct sent *part_take(struct job *job, size_t *ret_size)
 }
 
 /* What cannot be sent will be asked for again. */
-static void part_send(struct job *job, const struct sent *sent, size_t size)
+static void part_send(struct exec_job *job, const struct sent *sent,
+		      size_t size)
 {
 	int result = scoll_reply_part(job->request, sent->bytes, size);
 
@@ -184,7 +186,7 @@ static void part_send(struct job *job, const struct sent *sent, size_t size)
 			    "a part of an answer is lost error=%d", -result);
 }
 
-static void answer(struct job *job)
+static void answer(struct exec_job *job)
 {
 	struct sent *sent = NULL;
 	size_t size = 0;
@@ -203,9 +205,9 @@ static void answer(struct job *job)
 		    sent == NULL ? 0 : size);
 }
 
-static void own_done(struct waiter *waiter, const struct outcome *outcome)
+static void own_done(struct exec_waiter *waiter, const struct outcome *outcome)
 {
-	struct job *job = (struct job *)waiter;
+	struct exec_job *job = (struct exec_job *)waiter;
 
 	if (results_add(job->results, job->place, outcome) == -ENOMEM)
 		log_error(job->front->log, "out of memory: a result is lost");
@@ -216,7 +218,7 @@ static void own_done(struct waiter *waiter, const struct outcome *outcome)
 void serve_tick(struct front *front)
 {
 	uint64_t now_ns = sys_monotonic_ns();
-	struct job *job;
+	struct exec_job *job;
 
 	DL_FOREACH (front->jobs, job) {
 		struct sent *sent;
@@ -244,7 +246,7 @@ static bool is_text(const void *bytes, size_t size)
 	return size == 0 || memchr(bytes, 0, size) == NULL;
 }
 
-static int read_run(struct job *job, struct reader *reader)
+static int read_run(struct exec_job *job, struct reader *reader)
 {
 	uint32_t places = read_u32(reader);
 
@@ -268,7 +270,7 @@ static int read_run(struct job *job, struct reader *reader)
 	return results_create(places, &job->results);
 }
 
-static int read_payload(struct job *job)
+static int read_payload(struct exec_job *job)
 {
 	struct reader reader =
 		reader_of(job->request->srq_buf, (size_t)job->request->srq_len);
@@ -291,7 +293,7 @@ static int read_payload(struct job *job)
 static int on_pre_request(scoll_request_t *request)
 {
 	struct front *front = scoll_request_service(request);
-	struct job *job = job_create(front, request);
+	struct exec_job *job = job_create(front, request);
 	int result = job == NULL ? -ENOMEM : read_payload(job);
 
 	/* Nobody below it but targets: all are. Until asked, we are none. */
@@ -308,7 +310,7 @@ static int on_pre_request(scoll_request_t *request)
 
 static int on_request(scoll_request_t *request, const scoll_target_t *target)
 {
-	struct job *job = request->srq_private;
+	struct exec_job *job = request->srq_private;
 	scoll_nid_t root = scoll_request_root(request);
 
 	if (job->is_root) {
@@ -337,7 +339,7 @@ static int on_request(scoll_request_t *request, const scoll_target_t *target)
 
 static void on_reply(scoll_reply_t *reply)
 {
-	struct job *job = reply->srp_request->srq_private;
+	struct exec_job *job = reply->srp_request->srq_private;
 
 	if (reply->srp_status == 0 && reply->srp_len > 0 &&
 	    job->results != NULL) {
@@ -355,7 +357,7 @@ static void on_reply(scoll_reply_t *reply)
 
 static void on_post_reply(scoll_request_t *request)
 {
-	struct job *job = request->srq_private;
+	struct exec_job *job = request->srq_private;
 
 	if (job->is_root) {
 		job->root.over(job->root.ctx, request);
@@ -385,7 +387,7 @@ const struct scoll_service_ops serve_ops = {
 int serve_root_begin(struct front *front, scoll_request_t *request,
 		     struct results *results, const struct serve_root *root)
 {
-	struct job *job = job_create(front, request);
+	struct exec_job *job = job_create(front, request);
 	int result;
 
 	if (job == NULL)

@@ -89,8 +89,9 @@ int talk_receive(int fd, uint8_t **ret_frame, size_t *ret_size)
 	return 0;
 }
 
-int talk_seal(const struct order *order, const char *munge_socket, uid_t reader,
-	      char **ret_credential, struct fairlead_error *ret_error)
+int talk_seal(const struct exec_order *order, const char *munge_socket,
+	      uid_t reader, char **ret_credential,
+	      struct fairlead_error *ret_error)
 {
 	_auto_(writer_fini) struct writer payload = { 0 };
 	munge_ctx_t ctx = munge_ctx_create();

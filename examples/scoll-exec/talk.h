@@ -25,5 +25,6 @@ int talk_receive(int fd, uint8_t **ret_frame, size_t *ret_size);
  * A credential of the caller for its order, which only `reader` can read; the
  * caller frees it. munge_socket: NULL is libmunge's default.
  */
-int talk_seal(const struct order *order, const char *munge_socket, uid_t reader,
-	      char **ret_credential, struct fairlead_error *ret_error);
+int talk_seal(const struct exec_order *order, const char *munge_socket,
+	      uid_t reader, char **ret_credential,
+	      struct fairlead_error *ret_error);

@@ -8,7 +8,7 @@
 #include "link/endpoint.h"
 
 /* The arguments of any call of the three families. */
-struct call {
+struct link_call {
 	enum reach_kind kind;
 	const struct fi_msg_atomic *msg;
 	const struct fi_ioc *compare;
@@ -45,7 +45,7 @@ static size_t iov_fill(struct iovec *iov, const struct fi_ioc *ioc,
 	return values;
 }
 
-static int call_check(struct link_ep *ep, const struct call *call)
+static int call_check(struct link_ep *ep, const struct link_call *call)
 {
 	const struct fi_msg_atomic *msg = call->msg;
 
@@ -66,8 +66,9 @@ static int call_check(struct link_ep *ep, const struct call *call)
 
 /* What has to be as many as there are values in the peer's memory. */
 static int counts_check(const struct link_domain *domain,
-			const struct call *call, const struct reach_call *to,
-			size_t values, size_t compares, size_t results)
+			const struct link_call *call,
+			const struct reach_call *to, size_t values,
+			size_t compares, size_t results)
 {
 	size_t wanted = 0;
 
@@ -81,7 +82,7 @@ static int counts_check(const struct link_domain *domain,
 								: 0;
 }
 
-static ssize_t do_call(struct fid_ep *fid, const struct call *call)
+static ssize_t do_call(struct fid_ep *fid, const struct link_call *call)
 {
 	struct link_ep *ep = ep_of(fid);
 	const struct fi_msg_atomic *msg = call->msg;
@@ -133,7 +134,7 @@ static size_t values_in(const struct fi_ioc *ioc, size_t count)
 }
 
 /* A call whose memory there is one range. */
-static ssize_t do_simple(struct fid_ep *ep, struct call *call,
+static ssize_t do_simple(struct fid_ep *ep, struct link_call *call,
 			 const struct fi_ioc *iov, size_t count, fi_addr_t to,
 			 uint64_t address, uint64_t key, enum fi_datatype type,
 			 enum fi_op op, void *context)
@@ -166,7 +167,8 @@ static ssize_t atomic_writev(struct fid_ep *ep, const struct fi_ioc *iov,
 			     enum fi_datatype type, enum fi_op op,
 			     void *context)
 {
-	struct call call = { .kind = REACH_ATOMIC, .flags = send_flags_of(ep) };
+	struct link_call call = { .kind = REACH_ATOMIC,
+				  .flags = send_flags_of(ep) };
 
 	return do_simple(ep, &call, iov, count, to, address, key, type, op,
 			 context);
@@ -186,9 +188,9 @@ static ssize_t atomic_write(struct fid_ep *ep, const void *buf, size_t count,
 static ssize_t atomic_writemsg(struct fid_ep *ep,
 			       const struct fi_msg_atomic *msg, uint64_t flags)
 {
-	const struct call call = { .kind = REACH_ATOMIC,
-				   .msg = msg,
-				   .flags = send_flags_with(ep, flags) };
+	const struct link_call call = { .kind = REACH_ATOMIC,
+					.msg = msg,
+					.flags = send_flags_with(ep, flags) };
 
 	return do_call(ep, &call);
 }
@@ -198,7 +200,7 @@ static ssize_t atomic_inject(struct fid_ep *ep, const void *buf, size_t count,
 			     enum fi_datatype type, enum fi_op op)
 {
 	const struct fi_ioc iov = { (void *)buf, count };
-	struct call call = { .kind = REACH_ATOMIC, .flags = FI_INJECT };
+	struct link_call call = { .kind = REACH_ATOMIC, .flags = FI_INJECT };
 
 	return do_simple(ep, &call, &iov, 1, to, address, key, type, op, NULL);
 }
@@ -212,10 +214,10 @@ static ssize_t atomic_fetchv(struct fid_ep *ep, const struct fi_ioc *iov,
 			     enum fi_datatype type, enum fi_op op,
 			     void *context)
 {
-	struct call call = { .kind = REACH_FETCH,
-			     .result = result,
-			     .result_count = result_count,
-			     .flags = send_flags_of(ep) };
+	struct link_call call = { .kind = REACH_FETCH,
+				  .result = result,
+				  .result_count = result_count,
+				  .flags = send_flags_of(ep) };
 
 	return do_simple(ep, &call, iov, count, to, address, key, type, op,
 			 context);
@@ -238,11 +240,11 @@ static ssize_t atomic_fetchmsg(struct fid_ep *ep,
 			       struct fi_ioc *result, void **result_desc,
 			       size_t result_count, uint64_t flags)
 {
-	const struct call call = { .kind = REACH_FETCH,
-				   .msg = msg,
-				   .result = result,
-				   .result_count = result_count,
-				   .flags = send_flags_with(ep, flags) };
+	const struct link_call call = { .kind = REACH_FETCH,
+					.msg = msg,
+					.result = result,
+					.result_count = result_count,
+					.flags = send_flags_with(ep, flags) };
 
 	return do_call(ep, &call);
 }
@@ -256,12 +258,12 @@ static ssize_t atomic_comparev(
 	fi_addr_t to, uint64_t address, uint64_t key, enum fi_datatype type,
 	enum fi_op op, void *context)
 {
-	struct call call = { .kind = REACH_COMPARE,
-			     .compare = compare,
-			     .compare_count = compare_count,
-			     .result = result,
-			     .result_count = result_count,
-			     .flags = send_flags_of(ep) };
+	struct link_call call = { .kind = REACH_COMPARE,
+				  .compare = compare,
+				  .compare_count = compare_count,
+				  .result = result,
+				  .result_count = result_count,
+				  .flags = send_flags_of(ep) };
 
 	return do_simple(ep, &call, iov, count, to, address, key, type, op,
 			 context);
@@ -290,13 +292,13 @@ static ssize_t atomic_comparemsg(struct fid_ep *ep,
 				 struct fi_ioc *result, void **result_desc,
 				 size_t result_count, uint64_t flags)
 {
-	const struct call call = { .kind = REACH_COMPARE,
-				   .msg = msg,
-				   .compare = compare,
-				   .compare_count = compare_count,
-				   .result = result,
-				   .result_count = result_count,
-				   .flags = send_flags_with(ep, flags) };
+	const struct link_call call = { .kind = REACH_COMPARE,
+					.msg = msg,
+					.compare = compare,
+					.compare_count = compare_count,
+					.result = result,
+					.result_count = result_count,
+					.flags = send_flags_with(ep, flags) };
 
 	return do_call(ep, &call);
 }

@@ -26,7 +26,7 @@ static int set_text(char **field, const char *text)
 }
 
 static struct fi_info *hints_make(const struct rail_text *rail,
-				  const struct place *place)
+				  const struct link_place *place)
 {
 	struct fi_info *hints = fi_allocinfo();
 
@@ -115,12 +115,12 @@ static struct fi_info *first_of(struct fi_info *list,
  * core that can do with offsets and our keys is not asked for less.
  */
 static struct fi_info *core_ask(const struct rail_text *rail,
-				const struct place *place,
+				const struct link_place *place,
 				struct fi_info *hints)
 {
 	static const int modes[] = { 0, CORE_MODES };
 	static const uint64_t ways[] = { GETINFO_HIDDEN, 0 };
-	static const struct place anywhere;
+	static const struct link_place anywhere;
 	struct fi_info *list, *found = NULL;
 
 	if (place == NULL)
@@ -172,8 +172,8 @@ static struct fi_info *core_ask_by_address(const struct rail_text *rail,
 {
 	struct rail_text unnamed = *rail;
 	char address[INET6_ADDRSTRLEN];
-	const struct place at = { .node = address,
-				  .flags = FI_SOURCE | FI_NUMERICHOST };
+	const struct link_place at = { .node = address,
+				       .flags = FI_SOURCE | FI_NUMERICHOST };
 	struct fi_info *found;
 
 	if (rail->domain[0] == '\0' || !device_address(rail->domain, address))
@@ -190,7 +190,7 @@ static struct fi_info *core_ask_by_address(const struct rail_text *rail,
 	return found;
 }
 
-static int fabric_open(struct core *core, const struct rail_text *rail,
+static int fabric_open(struct link_core *core, const struct rail_text *rail,
 		       struct fairlead_error *error)
 {
 	struct fi_fabric_attr *attr = core->info->fabric_attr;
@@ -207,7 +207,7 @@ static int fabric_open(struct core *core, const struct rail_text *rail,
 
 /* A service of no node in particular is one of the rail's own device. */
 static struct fi_info *core_ask_place(const struct rail_text *rail,
-				      const struct place *place,
+				      const struct link_place *place,
 				      struct fi_info *hints)
 {
 	struct fi_info *found = core_ask(rail, place, hints), *own;
@@ -238,8 +238,8 @@ static bool is_hooked(void)
 	return hooks != NULL && hooks[0] != '\0';
 }
 
-static int core_find(struct rail_text *rail, const struct place *place,
-		     struct core *ret_core, struct fairlead_error *error)
+static int core_find(struct rail_text *rail, const struct link_place *place,
+		     struct link_core *ret_core, struct fairlead_error *error)
 {
 	const char *name = compat_core_name(rail->provider);
 	struct fi_info *hints;
@@ -281,7 +281,7 @@ static int core_find(struct rail_text *rail, const struct place *place,
 	return fabric_open(ret_core, rail, error);
 }
 
-int core_place(const struct rail_text *rail, const struct place *place,
+int core_place(const struct rail_text *rail, const struct link_place *place,
 	       struct rail_address *ret_place, struct fairlead_error *error)
 {
 	struct fi_info *hints = hints_make(rail, place), *info;
@@ -314,14 +314,14 @@ static bool does_without(const struct link_text *link, unsigned int rail,
 	return true;
 }
 
-int core_set_find(struct link_text *link, const struct place *place,
+int core_set_find(struct link_text *link, const struct link_place *place,
 		  struct core_set *ret_set, struct fairlead_error *error)
 {
 	unsigned int first = links_is_local(link->rails[0].provider) ? 1 : 0;
 
 	*ret_set = (struct core_set){ 0 };
 	for (unsigned int i = 0; i < link->count; i++) {
-		struct core *core = &ret_set->cores[i];
+		struct link_core *core = &ret_set->cores[i];
 		int result = core_find(&link->rails[i],
 				       i == first ? place : NULL, core, error);
 		ret_set->count++;
@@ -388,7 +388,7 @@ static bool can_match(const struct fi_info *info, uint64_t tag_format)
 
 uint64_t core_set_settle(struct core_set *set, uint64_t tag_format)
 {
-	struct core *fabric = NULL;
+	struct link_core *fabric = NULL;
 
 	for (unsigned int i = 0; i < set->count; i++) {
 		if (set->cores[i].way == RAIL_SHARED)

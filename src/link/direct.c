@@ -33,7 +33,7 @@ size_t atomic_max(const struct core_set *set)
 	size_t least = REACH_DATA_MAX;
 
 	for (unsigned int i = 0; i < set->count; i++) {
-		const struct core *core = &set->cores[i];
+		const struct link_core *core = &set->cores[i];
 		if (core->way == RAIL_SHARED)
 			continue;
 		size_t frame = frame_max(core->info->fabric_attr->prov_name);
@@ -59,7 +59,7 @@ size_t direct_max(const struct rail *rail, const struct fi_info *info)
 }
 
 static ssize_t inject(struct rail *rail, struct peer *peer,
-		      const struct message *m)
+		      const struct link_message *m)
 {
 	uint8_t room[LINK_INJECT_SIZE];
 	ssize_t result =
@@ -76,7 +76,7 @@ static ssize_t inject(struct rail *rail, struct peer *peer,
 
 /* What may change at once, is in parts or has to be registered is copied. */
 static ssize_t issue(struct rail *rail, struct slab *slab,
-		     const struct message *m)
+		     const struct link_message *m)
 {
 	bool is_copied = (m->flags & FI_INJECT) != 0 || m->count != 1 ||
 			 (rail->mr_mode & FI_MR_LOCAL) != 0;
@@ -96,7 +96,7 @@ static ssize_t issue(struct rail *rail, struct slab *slab,
 }
 
 ssize_t direct_send(struct rail *rail, struct peer *peer,
-		    const struct message *m)
+		    const struct link_message *m)
 {
 	size_t small = rail->inject_size < LINK_INJECT_SIZE ? rail->inject_size
 							    : LINK_INJECT_SIZE;

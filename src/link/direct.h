@@ -21,13 +21,13 @@ size_t atomic_max(const struct core_set *set);
 /* How large they may be by a rail; 0 where its core cannot tell what it has to. */
 size_t direct_max(const struct rail *rail, const struct fi_info *info);
 /* Whether one that is not too large may go so. */
-static inline bool direct_takes(const struct message *message)
+static inline bool direct_takes(const struct link_message *message)
 {
 	return (message->flags & FI_REMOTE_CQ_DATA) == 0 &&
 	       (message->count <= 1 || message->size <= LINK_FRAME_SIZE);
 }
 /* 0, or -FI_EAGAIN and the like: nothing was sent. */
 ssize_t direct_send(struct rail *rail, struct peer *peer,
-		    const struct message *message);
+		    const struct link_message *message);
 /* As rail_take_frame(). */
 int direct_take(struct rail *rail, const struct slab *slab);

@@ -155,7 +155,7 @@ static int local_open(struct link_ep *ep, bool is_only)
 static void rail_lay(struct rail *rail, unsigned int which)
 {
 	struct link_ep *ep = rail->ep;
-	const struct core *core = &ep->domain->cores.cores[which];
+	const struct link_core *core = &ep->domain->cores.cores[which];
 	unsigned int first = ep->rails[0].way == RAIL_SHARED ? 1 : 0;
 
 	rail->index = ep->rail_count;

@@ -201,14 +201,14 @@ void name_forget(struct link_ep *ep, fi_addr_t address);
  */
 ssize_t name_refusal(struct link_ep *ep, fi_addr_t address);
 /* A HELLO or NAME has come. The rail is locked. */
-void name_take(struct rail *rail, const struct frame *frame);
+void name_take(struct rail *rail, const struct link_frame *frame);
 /* Goes on with questions and answers: has_names. No rail is locked. */
 void names_progress(struct link_ep *ep);
 void names_drop(struct link_ep *ep);
 
 /* --- rail.c --- */
 
-int rail_open(struct rail *rail, const struct core *core,
+int rail_open(struct rail *rail, const struct link_core *core,
 	      struct fid_fabric *fabric);
 /*
  * Gives back what is registered of ours: before any rail is closed, since a buffer
@@ -254,9 +254,9 @@ struct frame_end {
 	void *context;
 	uint64_t flags;
 };
-int rail_send_frame(struct rail *rail, struct peer *peer, struct frame *frame,
-		    const struct iovec *iov, size_t count,
-		    const struct frame_end *with, bool must);
+int rail_send_frame(struct rail *rail, struct peer *peer,
+		    struct link_frame *frame, const struct iovec *iov,
+		    size_t count, const struct frame_end *with, bool must);
 /* Hands a frame to the core. It has ended, unless -FI_EAGAIN is returned. */
 ssize_t rail_slab_send(struct rail *rail, struct slab *slab);
 /* A peer is removed: what is under way to it is nobody's. */
@@ -353,13 +353,13 @@ struct coming {
 	uint64_t number;        /* of the sender, where it says that; or 0 */
 	bool is_tagged;
 	const uint8_t *payload;
-	const struct frame *ready; /* it is to be read; or NULL */
+	const struct link_frame *ready; /* it is to be read; or NULL */
 };
 /*
  * One has come, in a frame or as it is. -FI_ENOMEM: there is no room for it;
  * nothing has changed. The rail is locked.
  */
-int receive_frame(struct rail *rail, const struct frame *frame);
+int receive_frame(struct rail *rail, const struct link_frame *frame);
 int receive_message(struct rail *rail, struct coming *coming);
 void receive_done(struct receive *receive, const struct message_end *end);
 void receive_failed(struct receive *receive, const struct message_end *end,
@@ -395,7 +395,7 @@ bool peek_answer(struct link_ep *ep, const struct asked *asked, bool is_last);
 /* --- send.c --- */
 
 /* One message; `iov` is the program's. */
-struct message {
+struct link_message {
 	const struct iovec *iov;
 	size_t count, size;
 	fi_addr_t to;
@@ -403,16 +403,16 @@ struct message {
 	uint64_t flags; /* FI_INJECT, FI_REMOTE_CQ_DATA, FI_COMPLETION, ... */
 	void *context;
 };
-ssize_t send_message(struct link_ep *ep, const struct message *message);
+ssize_t send_message(struct link_ep *ep, const struct link_message *message);
 /* As the core's own tagged message, of at most its inject size. */
 ssize_t send_injected(struct rail *rail, const struct peer *peer,
-		      const struct message *message);
+		      const struct link_message *message);
 void send_completed(struct link_ep *ep, void *context, uint64_t flags);
 void send_failed(struct link_ep *ep, void *context, uint64_t flags, int error);
 /* A send that waits for an endpoint's answer, or NULL. `sending` is locked. */
 struct send *send_find(struct link_ep *ep, uint32_t request, uint64_t number);
 /* A DONE has come. Returns whether it was for one of ours. */
-bool send_answered(struct link_ep *ep, const struct frame *frame);
+bool send_answered(struct link_ep *ep, const struct link_frame *frame);
 /*
  * Tells by the numbers of their endpoints who has not answered a send by this
  * rail since the last call, or longer.
@@ -466,9 +466,9 @@ void readings_drop(struct rail *rail);
 int push_ask(struct reading *reading);
 /* It has ended: no piece is taken for it any more. */
 void push_forget(struct reading *reading);
-void push_take_piece(struct rail *rail, const struct frame *frame);
+void push_take_piece(struct rail *rail, const struct link_frame *frame);
 /* -FI_ENOMEM: not now. */
-int push_take_push(struct rail *rail, const struct frame *frame);
+int push_take_push(struct rail *rail, const struct link_frame *frame);
 /* Sends what the core takes now. */
 void push_work(struct rail *rail);
 void push_drop_all(struct rail *rail);
@@ -524,7 +524,7 @@ void key_told(struct rail *rail, uint64_t number, uint64_t key, int error,
 void key_doubt(struct rail *rail, uint64_t number, uint64_t key, uint64_t core);
 void key_forget(struct link_ep *ep, uint64_t number, uint64_t key);
 /* What a peer wants to know; 0 or a positive errno. */
-int key_tell(struct rail *rail, const struct frame *frame,
+int key_tell(struct rail *rail, const struct link_frame *frame,
 	     const struct reach *reach, uint8_t *ret_told);
 /*
  * Who asked for one, each once; LINK_ASKERS at most. 0 or a positive errno. Reaching
@@ -575,9 +575,9 @@ void mr_touched(struct link_mr *mr, bool writes);
 /* --- rma.c --- */
 
 extern struct fi_ops_rma link_rma_ops;
-struct access;
+struct link_access;
 /* The core is done with a read or write. The rail is locked. */
-void access_ended(struct access *access, int error);
+void access_ended(struct link_access *access, int error);
 /* Goes on with those of which the keys had changed. The rail is locked. */
 void accesses_again(struct rail *rail);
 /* As send_each_old(); ends those for the program that the core does not end. */
@@ -624,7 +624,7 @@ struct reach_call {
 ssize_t reach_peer(struct link_ep *ep, const struct reach_call *call);
 /* Asks for what the core of a peer has for a key. The rail is locked. */
 ssize_t reach_key(struct rail *rail, struct peer *peer, uint64_t key);
-void reach_answered(struct rail *rail, const struct frame *frame);
+void reach_answered(struct rail *rail, const struct link_frame *frame);
 /* As send_each_old() and send_drop_of(). */
 void asks_each_old(struct rail *rail,
 		   void (*tell)(struct rail *rail, uint64_t number, void *arg),
@@ -637,11 +637,11 @@ void asks_drop(struct link_ep *ep);
 /* --- reached.c: the rail is locked --- */
 
 /* -FI_ENOMEM: not now; nothing was done. */
-int reached(struct rail *rail, const struct frame *frame);
+int reached(struct rail *rail, const struct link_frame *frame);
 /* Sends the results. No callback of the core is under way. */
 void reached_answer(struct rail *rail);
 void answers_drop(struct rail *rail);
-void touched(struct rail *rail, const struct frame *frame);
+void touched(struct rail *rail, const struct link_frame *frame);
 
 /* --- eq.c --- */
 

@@ -12,8 +12,8 @@
 
 #define SPARES_MAX 16
 
-struct event {
-	struct event *prev, *next;
+struct link_event {
+	struct link_event *prev, *next;
 	uint32_t kind;
 	bool is_error;
 	size_t size;
@@ -29,9 +29,9 @@ struct link_eq {
 	int fd;         /* readable while there are events; -1: not wanted */
 	pthread_mutex_t mutex;
 	pthread_cond_t came;
-	struct event *events;
+	struct link_event *events;
 	size_t count;
-	struct event *spares; /* for events that must not be lost */
+	struct link_event *spares; /* for events that must not be lost */
 	unsigned int spare_count;
 };
 
@@ -41,25 +41,25 @@ static struct link_eq *of(struct fid_eq *fid)
 }
 
 /* With room for an event of ours at least. */
-static struct event *event_make(size_t size)
+static struct link_event *event_make(size_t size)
 {
 	size_t room = size < sizeof(struct fi_eq_err_entry)
 			      ? sizeof(struct fi_eq_err_entry)
 			      : size;
 
-	return malloc(sizeof(struct event) + room);
+	return malloc(sizeof(struct link_event) + room);
 }
 
 /* The lock is held, here and below. */
-static void spare_add(struct link_eq *eq, struct event *event)
+static void spare_add(struct link_eq *eq, struct link_event *event)
 {
 	LL_PREPEND(eq->spares, event);
 	eq->spare_count++;
 }
 
-static struct event *spare_take(struct link_eq *eq)
+static struct link_event *spare_take(struct link_eq *eq)
 {
-	struct event *event = eq->spares;
+	struct link_event *event = eq->spares;
 
 	if (event != NULL) {
 		LL_DELETE(eq->spares, event);
@@ -68,7 +68,7 @@ static struct event *spare_take(struct link_eq *eq)
 	return event;
 }
 
-static void event_remove(struct link_eq *eq, struct event *event)
+static void event_remove(struct link_eq *eq, struct link_event *event)
 {
 	uint64_t count;
 
@@ -86,7 +86,7 @@ static void event_remove(struct link_eq *eq, struct event *event)
 static int event_add(struct link_eq *eq, uint32_t kind, bool is_error,
 		     const void *bytes, size_t size)
 {
-	struct event *event = event_make(size);
+	struct link_event *event = event_make(size);
 	const uint64_t one = 1;
 	int result = 0;
 
@@ -122,7 +122,7 @@ int eq_reserve(struct fid_eq *fid, size_t count)
 	pthread_mutex_lock(&eq->mutex);
 	while (result == 0 && eq->spare_count < SPARES_MAX &&
 	       eq->spare_count < count) {
-		struct event *event = event_make(0);
+		struct link_event *event = event_make(0);
 		if (event == NULL)
 			result = -FI_ENOMEM;
 		else
@@ -167,7 +167,7 @@ void eq_hold(struct fid_eq *fid, int count)
 static ssize_t event_take(struct link_eq *eq, uint32_t *kind, void *buf,
 			  size_t size, uint64_t flags)
 {
-	struct event *event = eq->events;
+	struct link_event *event = eq->events;
 	ssize_t result;
 
 	if (event == NULL)
@@ -313,7 +313,7 @@ static int eq_control(struct fid *fid, int command, void *arg)
 static int eq_close(struct fid *fid)
 {
 	struct link_eq *eq = (struct link_eq *)fid;
-	struct event *event, *next;
+	struct link_event *event, *next;
 
 	if (peek_at(eq->uses) > 0)
 		return -FI_EBUSY;

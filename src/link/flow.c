@@ -204,11 +204,11 @@ static void kept_drop(struct flow *flow)
 
 /* --- what is not kept --- */
 
-static struct frame frame_of(const struct flow *flow,
-			     const struct order_word *word)
+static struct link_frame frame_of(const struct flow *flow,
+				  const struct order_word *word)
 {
 	const struct link_ep *ep = flow->ep;
-	struct frame frame = {
+	struct link_frame frame = {
 		.kind = word->is_probe ? FRAME_RAILS : FRAME_ACK,
 		.flags = word->is_missing ? FRAME_MISSING : 0,
 		.sender = ep->number,
@@ -228,7 +228,7 @@ ssize_t flow_say(struct flow *flow, const struct order_word *word)
 {
 	const struct link_address *address = &flow->ep->address;
 	struct rail *rail = fabric_rail(flow->ep, word->rail);
-	struct frame frame = frame_of(flow, word);
+	struct link_frame frame = frame_of(flow, word);
 	struct slab *slab = slab_take(rail);
 	ssize_t result;
 
@@ -305,8 +305,9 @@ static unsigned int flow_push(struct flow *flow, uint64_t now_us)
 	return refused;
 }
 
-int flow_send(struct flow *flow, struct frame *frame, const struct iovec *iov,
-	      size_t count, const struct frame_end *with, bool must)
+int flow_send(struct flow *flow, struct link_frame *frame,
+	      const struct iovec *iov, size_t count,
+	      const struct frame_end *with, bool must)
 {
 	struct order *order = &flow->order;
 	bool is_late = with != NULL && (with->flags & FI_TRANSMIT_COMPLETE);
@@ -352,7 +353,7 @@ int flow_send(struct flow *flow, struct frame *frame, const struct iovec *iov,
 /* --- frames that come --- */
 
 /* Who sends, and by which ways it is reached. */
-static struct flow *take_rails(struct rail *by, const struct frame *frame)
+static struct flow *take_rails(struct rail *by, const struct link_frame *frame)
 {
 	struct link_ep *ep = by->ep;
 	struct flow *flow = flow_find(ep, frame->sender);
@@ -383,7 +384,7 @@ static struct flow *take_rails(struct rail *by, const struct frame *frame)
 }
 
 static void take_ack(struct flow *flow, unsigned int place,
-		     const struct frame *frame)
+		     const struct link_frame *frame)
 {
 	uint32_t turn = flow->order.turn, sent = flow->order.sent;
 	bool had_failed = flow->order.rails[place].has_failed;
@@ -404,8 +405,8 @@ static void take_ack(struct flow *flow, unsigned int place,
 	flow->ep->flows->can_read = true;
 }
 
-int flow_take(struct rail *rail, const struct frame *frame,
-	      int (*take)(struct rail *rail, const struct frame *frame))
+int flow_take(struct rail *rail, const struct link_frame *frame,
+	      int (*take)(struct rail *rail, const struct link_frame *frame))
 {
 	struct link_ep *ep = rail->ep;
 	unsigned int place = fabric_place(rail);

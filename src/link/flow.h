@@ -109,16 +109,17 @@ void flow_list(struct flow *flow);
 /* Returns false when there is something that a core may take soon. */
 bool flow_look(struct flow *flow, uint64_t now_us);
 /* As rail_send_frame(). */
-int flow_send(struct flow *flow, struct frame *frame, const struct iovec *iov,
-	      size_t count, const struct frame_end *with, bool must);
+int flow_send(struct flow *flow, struct link_frame *frame,
+	      const struct iovec *iov, size_t count,
+	      const struct frame_end *with, bool must);
 /* An acknowledgement or a probe, which is not kept. -FI_EAGAIN: not now. */
 ssize_t flow_say(struct flow *flow, const struct order_word *word);
 /*
  * A frame came by a rail. Calls `take` for one that is to be taken in. Returns
  * what it returned, or 0.
  */
-int flow_take(struct rail *rail, const struct frame *frame,
-	      int (*take)(struct rail *rail, const struct frame *frame));
+int flow_take(struct rail *rail, const struct link_frame *frame,
+	      int (*take)(struct rail *rail, const struct link_frame *frame));
 /* A core has given a frame back. */
 void flow_slab_back(struct slab *slab, int error);
 /* The peer is not reached by a rail any more, says its core. */

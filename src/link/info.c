@@ -248,7 +248,7 @@ static void leave_out(const char *why, bool is_named)
 		link_info(FABRIC, "a link is left out: %s\n", why);
 }
 
-static int link_offer(struct link_text *link, const struct place *place,
+static int link_offer(struct link_text *link, const struct link_place *place,
 		      const struct fi_info *hints, uint32_t version,
 		      bool is_named, struct fi_info ***tail)
 {
@@ -380,9 +380,10 @@ int link_getinfo(uint32_t version, const char *node, const char *service,
 		 struct fi_info **ret_info)
 {
 	struct fi_info *list = NULL, **tail = &list;
-	struct place place = { .node = node,
-			       .service = service,
-			       .flags = flags & (FI_SOURCE | FI_NUMERICHOST) };
+	struct link_place place = { .node = node,
+				    .service = service,
+				    .flags = flags &
+					     (FI_SOURCE | FI_NUMERICHOST) };
 	struct link_address source;
 	struct links links;
 	const char *why;

@@ -14,7 +14,7 @@
 #include "link/endpoint.h"
 #include "link/wire/le.h"
 
-enum key_state {
+enum link_key_state {
 	KEY_ASKED,
 	KEY_TOLD,
 	KEY_REFUSED, /* which the next access says, and then it is forgotten */
@@ -25,7 +25,7 @@ struct known_key {
 	struct key_id {
 		uint64_t number, key; /* of the peer; the program's */
 	} id;
-	enum key_state state;
+	enum link_key_state state;
 	int error;
 	uint64_t core, base; /* the core's key; where the region is there */
 	UT_hash_handle hh;
@@ -169,7 +169,7 @@ void key_doubt(struct rail *rail, uint64_t number, uint64_t key, uint64_t core)
 
 /* --- at the owner's --- */
 
-int key_tell(struct rail *rail, const struct frame *frame,
+int key_tell(struct rail *rail, const struct link_frame *frame,
 	     const struct reach *reach, uint8_t *ret_told)
 {
 	struct link_domain *domain = rail->ep->domain;
@@ -255,9 +255,9 @@ void forgets_send(struct rail *rail)
 
 	while ((asker = rail->forgets) != NULL && are_answered(rail)) {
 		struct peer *peer;
-		struct frame frame = { .kind = FRAME_FORGET,
-				       .sender = rail->ep->number,
-				       .key = asker->key };
+		struct link_frame frame = { .kind = FRAME_FORGET,
+					    .sender = rail->ep->number,
+					    .key = asker->key };
 		int result = ep_peer_or_stranger(rail, asker->number,
 						 asker->from, &peer);
 		if (result == 0)

@@ -197,9 +197,9 @@ static void probe_start(struct rail *rail, struct peer *peer)
 /* Other cores tell what becomes of a frame: one that says nothing. */
 static void frame_probe(struct rail *rail, struct peer *peer)
 {
-	struct frame frame = { .kind = FRAME_FORGET,
-			       .sender = rail->ep->number,
-			       .key = LINK_KEY_OF_OURS };
+	struct link_frame frame = { .kind = FRAME_FORGET,
+				    .sender = rail->ep->number,
+				    .key = LINK_KEY_OF_OURS };
 
 	rail->loss.last = peer;
 	if (ep_peer(rail->ep, av_find(rail->ep->av, peer->number)) == peer)

@@ -57,7 +57,7 @@ void claims_leave_of(struct rail *rail, uint64_t number, int error);
 struct passed;
 /* A tagged message. The rail is locked, here and below. */
 ssize_t passed_send(struct rail *rail, struct peer *peer,
-		    const struct message *message);
+		    const struct link_message *message);
 void passed_ended(struct passed *passed, int error);
 void passed_drop(struct rail *rail);
 void claims_drop(struct rail *rail);
@@ -65,4 +65,4 @@ void claims_drop(struct rail *rail);
 void passed_each_old(struct rail *rail, loss_tell *tell, void *arg);
 void passed_drop_of(struct rail *rail, uint64_t number, int error);
 /* A peer says who it is, and wants to hear that it is known. */
-int passed_greeted(struct rail *rail, const struct frame *frame);
+int passed_greeted(struct rail *rail, const struct link_frame *frame);

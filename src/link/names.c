@@ -18,8 +18,8 @@
 #define AGAIN_MIN_NS UINT64_C(50000000)
 #define AGAIN_MAX_NS UINT64_C(1000000000)
 
-struct question {
-	struct question *prev, *next;
+struct link_question {
+	struct link_question *prev, *next;
 	fi_addr_t address; /* in the vector */
 	struct link_address name;
 	struct peer place; /* as the rail knows it */
@@ -44,16 +44,16 @@ struct rail *name_rail(struct link_ep *ep)
 
 /* --- questions --- */
 
-static struct question *question_of(struct link_ep *ep, fi_addr_t address)
+static struct link_question *question_of(struct link_ep *ep, fi_addr_t address)
 {
-	struct question *question;
+	struct link_question *question;
 
 	DL_SEARCH_SCALAR(ep->questions, question, address, address);
 	return question;
 }
 
 /* The rail is locked. */
-static void place_forget(struct rail *rail, struct question *question)
+static void place_forget(struct rail *rail, struct link_question *question)
 {
 	fi_addr_t *core = &question->place.cores[rail->index];
 
@@ -63,7 +63,7 @@ static void place_forget(struct rail *rail, struct question *question)
 }
 
 /* Asking is locked, and no rail. */
-static void question_drop(struct link_ep *ep, struct question *question)
+static void question_drop(struct link_ep *ep, struct link_question *question)
 {
 	struct rail *rail = name_rail(ep);
 
@@ -79,7 +79,7 @@ static void question_drop(struct link_ep *ep, struct question *question)
 }
 
 /* Tells the core where it is, when it is there. The rail is locked. */
-static bool place_find(struct rail *rail, struct question *question)
+static bool place_find(struct rail *rail, struct link_question *question)
 {
 	fi_addr_t *core = &question->place.cores[rail->index];
 	if (*core != FI_ADDR_NOTAVAIL)
@@ -95,7 +95,7 @@ int name_ask(struct link_ep *ep, fi_addr_t address,
 	     const struct link_address *name)
 {
 	struct rail *rail = name_rail(ep);
-	struct question *question;
+	struct link_question *question;
 
 	if ((rail->way == RAIL_SHARED) != (name->rail_count == 0))
 		return -FI_EADDRNOTAVAIL;
@@ -121,7 +121,7 @@ int name_ask(struct link_ep *ep, fi_addr_t address,
 
 void name_forget(struct link_ep *ep, fi_addr_t address)
 {
-	struct question *question;
+	struct link_question *question;
 
 	link_lock(&ep->asking);
 	question = question_of(ep, address);
@@ -130,13 +130,13 @@ void name_forget(struct link_ep *ep, fi_addr_t address)
 	link_unlock(&ep->asking);
 }
 
-static void hello_send(struct link_ep *ep, struct question *question,
+static void hello_send(struct link_ep *ep, struct link_question *question,
 		       uint64_t now)
 {
 	struct rail *rail = name_rail(ep);
-	struct frame frame = { .kind = FRAME_HELLO,
-			       .sender = ep->number,
-			       .request = (uint32_t)question->address };
+	struct link_frame frame = { .kind = FRAME_HELLO,
+				    .sender = ep->number,
+				    .request = (uint32_t)question->address };
 
 	memcpy(frame.from, ep->address_bytes, sizeof(frame.from));
 	if (!link_trylock(&rail->lock))
@@ -153,7 +153,7 @@ static void hello_send(struct link_ep *ep, struct question *question,
 
 static void questions_ask(struct link_ep *ep)
 {
-	struct question *question;
+	struct link_question *question;
 	uint64_t now = clock_now_ns();
 
 	DL_FOREACH (ep->questions, question) {
@@ -172,7 +172,7 @@ static void questions_ask(struct link_ep *ep)
 
 ssize_t name_refusal(struct link_ep *ep, fi_addr_t address)
 {
-	struct question *question;
+	struct link_question *question;
 	/* What is in the vector led nowhere when the endpoint was enabled. */
 	ssize_t result = av_entry_of(ep->av, address) == NULL
 				 ? -FI_EINVAL
@@ -195,7 +195,7 @@ ssize_t name_refusal(struct link_ep *ep, fi_addr_t address)
 
 /* --- who says who it is --- */
 
-void name_take(struct rail *rail, const struct frame *frame)
+void name_take(struct rail *rail, const struct link_frame *frame)
 {
 	struct link_ep *ep = rail->ep;
 	struct introduction *one = malloc(sizeof(*one));
@@ -215,9 +215,9 @@ void name_take(struct rail *rail, const struct frame *frame)
 static void hello_answer(struct link_ep *ep, const struct introduction *to)
 {
 	struct rail *rail = name_rail(ep);
-	struct frame frame = { .kind = FRAME_NAME,
-			       .sender = ep->number,
-			       .request = to->request };
+	struct link_frame frame = { .kind = FRAME_NAME,
+				    .sender = ep->number,
+				    .request = to->request };
 	struct peer *peer = NULL;
 
 	memcpy(frame.from, ep->address_bytes, sizeof(frame.from));
@@ -235,7 +235,7 @@ static void hello_answer(struct link_ep *ep, const struct introduction *to)
 
 static void name_use(struct link_ep *ep, const struct introduction *answer)
 {
-	struct question *question = question_of(ep, answer->request);
+	struct link_question *question = question_of(ep, answer->request);
 	struct link_address address;
 	int result;
 
@@ -290,7 +290,7 @@ void names_progress(struct link_ep *ep)
 
 void names_drop(struct link_ep *ep)
 {
-	struct question *question, *q;
+	struct link_question *question, *q;
 	struct introduction *one, *next;
 
 	DL_FOREACH_SAFE (ep->questions, question, q)

@@ -227,7 +227,7 @@ struct peer {
 };
 
 /* What a core's completion belongs to: its context points here. */
-enum op_kind {
+enum link_op_kind {
 	OP_SEND,    /* a frame of ours */
 	OP_SLAB,    /* a buffer into which a frame came */
 	OP_RECEIVE, /* a receive, into which a shared rail puts the message */
@@ -240,9 +240,9 @@ enum op_kind {
 	OP_PASSED,  /* a send as the core's own message */
 };
 
-struct op {
+struct link_op {
 	struct fi_context2 context; /* the core's; first */
-	enum op_kind kind;
+	enum link_op_kind kind;
 };
 
 /*
@@ -273,7 +273,7 @@ struct arrival;
 
 /* A receive of the program's, or a slice of one that takes many messages. */
 struct receive {
-	struct op op;
+	struct link_op op;
 	struct match_receive match;
 	struct fi_peer_rx_entry entry; /* for a shared rail */
 	struct link_ep *ep;
@@ -303,7 +303,7 @@ enum arrival_state {
 
 /* A message that came before its receive. */
 struct arrival {
-	struct op op;
+	struct link_op op;
 	struct match_message match;
 	struct fi_peer_rx_entry entry; /* for a shared rail */
 	struct iovec iov;
@@ -315,10 +315,10 @@ struct arrival {
 	struct receive
 		*receive; /* that took it while it was pending, or NULL */
 	uint64_t flags, remote_data;
-	size_t size;        /* of the message */
-	struct frame frame; /* READY */
-	struct owing owing; /* TAKEN, by a matching core */
-	size_t room;        /* bytes at data */
+	size_t size;             /* of the message */
+	struct link_frame frame; /* READY */
+	struct owing owing;      /* TAKEN, by a matching core */
+	size_t room;             /* bytes at data */
 	uint8_t *data;
 };
 
@@ -330,7 +330,7 @@ static inline uint64_t arrival_cost(const struct arrival *arrival)
 
 /* A buffer of a rail for frames or direct messages that come, or one that goes. */
 struct slab {
-	struct op op;
+	struct link_op op;
 	struct rail *rail;
 	struct slab *next;
 	struct slab *next_made; /* of those that were made to be sent */
@@ -360,7 +360,7 @@ struct slab {
 
 /* A send that waits for its receiver's answer. */
 struct send {
-	struct op op;
+	struct link_op op;
 	struct link_ep *ep;
 	struct rail *rail; /* by which it went */
 	struct send *next;
@@ -378,7 +378,7 @@ struct send {
 
 /* A message that is being read from its sender; in its arrival's room. */
 struct reading {
-	struct op op;
+	struct link_op op;
 	struct link_ep *ep;
 	struct rail *rail;
 	struct reading *next;
@@ -388,7 +388,7 @@ struct reading {
 	/* NULL: it has ended for the program; its sender may be unanswered. */
 	struct receive *receive;
 	fi_addr_t source;
-	struct frame frame;
+	struct link_frame frame;
 	size_t size; /* to be read */
 	int error; /* by which it ended; with a receive it is to be asked for */
 	/* Sent in pieces, since it cannot be read: push.c */
@@ -473,10 +473,10 @@ struct rail {
 	struct reading *readers; /* of them those that get pieces */
 	uint32_t last_reader;
 	struct push *pushes; /* messages that are sent in pieces */
-	struct access *free_accesses, *made_accesses;
-	struct access *again; /* of which the keys are asked for */
-	struct answer *answers, **answers_end; /* to what was reached */
-	struct answer *free_answers;
+	struct link_access *free_accesses, *made_accesses;
+	struct link_access *again; /* of which the keys are asked for */
+	struct link_answer *answers, **answers_end; /* to what was reached */
+	struct link_answer *free_answers;
 	struct strangers {
 		struct stranger *by_number, *oldest;
 	} strangers; /* who is not in the vector, and is to be answered */
@@ -549,13 +549,14 @@ struct link_ep {
 	struct send **sends;
 	size_t send_count;
 	struct send *free_sends;
-	struct ask **asks; /* and its like for what peers are asked to do */
+	struct link_ask *
+		*asks; /* and its like for what peers are asked to do */
 	size_t ask_count;
-	struct ask *free_asks;
+	struct link_ask *free_asks;
 	uint64_t key;        /* that was given to memory of ours last */
 	struct peer **peers; /* chunks, as those of the vector */
 	/* Who is known by name only; see names.c. */
-	struct question *questions;         /* by asking */
+	struct link_question *questions;    /* by asking */
 	struct introduction *introductions; /* by naming */
 	struct flows *flows; /* with several fabric rails; else NULL */
 	struct rail rails[RAILS_MAX];

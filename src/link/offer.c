@@ -22,7 +22,7 @@
 	(FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | \
 	 FI_ORDER_RMA_WAW | FI_ORDER_SAW)
 
-static uint64_t order_of_core(const struct core *core)
+static uint64_t order_of_core(const struct link_core *core)
 {
 	uint64_t order;
 

@@ -10,7 +10,7 @@
 
 /* A send that the core has not completed. */
 struct passed {
-	struct op op;
+	struct link_op op;
 	struct rail *rail;
 	struct passed *next;      /* of those that are free */
 	struct passed *next_made; /* of all */
@@ -104,7 +104,7 @@ void passed_drop_of(struct rail *rail, uint64_t number, int error)
 static ssize_t greet(struct rail *rail, struct peer *peer)
 {
 	struct link_ep *ep = rail->ep;
-	struct frame frame = { .kind = FRAME_GREET, .sender = ep->number };
+	struct link_frame frame = { .kind = FRAME_GREET, .sender = ep->number };
 	int result;
 
 	rail->loss.refused = peer;
@@ -120,10 +120,11 @@ static ssize_t greet(struct rail *rail, struct peer *peer)
 	return -FI_EAGAIN;
 }
 
-int passed_greeted(struct rail *rail, const struct frame *frame)
+int passed_greeted(struct rail *rail, const struct link_frame *frame)
 {
 	struct link_ep *ep = rail->ep;
-	struct frame answer = { .kind = FRAME_KNOWN, .sender = ep->number };
+	struct link_frame answer = { .kind = FRAME_KNOWN,
+				     .sender = ep->number };
 	struct peer *peer;
 	int result;
 
@@ -146,7 +147,7 @@ int passed_greeted(struct rail *rail, const struct frame *frame)
 /* --- messages --- */
 
 static ssize_t issue(struct rail *rail, const struct peer *peer,
-		     const struct message *m, struct passed *passed)
+		     const struct link_message *m, struct passed *passed)
 {
 	void *descs[LINK_IOV_MAX] = { NULL };
 	struct iovec copied;
@@ -174,7 +175,7 @@ static ssize_t issue(struct rail *rail, const struct peer *peer,
 }
 
 ssize_t passed_send(struct rail *rail, struct peer *peer,
-		    const struct message *m)
+		    const struct link_message *m)
 {
 	size_t inject = rail->inject_size < LINK_INJECT_SIZE ? rail->inject_size
 							     : LINK_INJECT_SIZE;

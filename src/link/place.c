@@ -72,7 +72,7 @@ static bool is_on_fabric(const void *bytes, size_t size)
 
 int place_fill(struct fi_info *info, const struct fi_info *hints,
 	       const struct link_text *link, const struct core_set *set,
-	       const struct place *place)
+	       const struct link_place *place)
 {
 	unsigned int first = links_is_local(link->rails[0].provider) ? 1 : 0;
 	const struct fi_info *core =

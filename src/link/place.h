@@ -17,7 +17,7 @@ static inline bool place_is_given(const void *bytes, size_t size)
  */
 int place_fill(struct fi_info *info, const struct fi_info *hints,
 	       const struct link_text *link, const struct core_set *set,
-	       const struct place *place);
+	       const struct link_place *place);
 
 /*
  * Hints with addresses as sockets have them, in our form; NULL: without memory, or

@@ -6,8 +6,8 @@
 #include "link/endpoint.h"
 #include "link/wait.h"
 
-struct member {
-	struct member *prev, *next;
+struct link_member {
+	struct link_member *prev, *next;
 	struct fid *fid; /* a queue or counter */
 };
 
@@ -15,7 +15,7 @@ struct link_poll {
 	struct fid_poll fid;
 	struct link_domain *domain;
 	struct link_lock lock;
-	struct member *members;
+	struct link_member *members;
 };
 
 static struct link_poll *of(struct fid_poll *fid)
@@ -43,7 +43,7 @@ static bool has_news(struct fid *fid)
 static int poll_poll(struct fid_poll *fid, void **contexts, int count)
 {
 	struct link_poll *set = of(fid);
-	struct member *member;
+	struct link_member *member;
 	int found = 0;
 
 	link_lock(&set->lock);
@@ -57,9 +57,10 @@ static int poll_poll(struct fid_poll *fid, void **contexts, int count)
 	return found;
 }
 
-static struct member *member_of(struct link_poll *set, const struct fid *fid)
+static struct link_member *member_of(struct link_poll *set,
+				     const struct fid *fid)
 {
-	struct member *member;
+	struct link_member *member;
 
 	DL_SEARCH_SCALAR(set->members, member, fid, fid);
 	return member;
@@ -68,7 +69,7 @@ static struct member *member_of(struct link_poll *set, const struct fid *fid)
 static int poll_add(struct fid_poll *fid, struct fid *what, uint64_t flags)
 {
 	struct link_poll *set = of(fid);
-	struct member *member;
+	struct link_member *member;
 	bool is_there;
 
 	if (flags != 0 ||
@@ -93,7 +94,7 @@ static int poll_add(struct fid_poll *fid, struct fid *what, uint64_t flags)
 static int poll_del(struct fid_poll *fid, struct fid *what, uint64_t flags)
 {
 	struct link_poll *set = of(fid);
-	struct member *member;
+	struct link_member *member;
 
 	if (flags != 0)
 		return -FI_EINVAL;

@@ -20,7 +20,7 @@
 #define MAGIC  UINT64_C(0x32657265486c6461)
 #define SHUT   UINT64_MAX /* a seat that nobody gets any more */
 
-struct page {
+struct link_page {
 	uint64_t magic; /* last: what is before it is there */
 	uint64_t number, node;
 	uint64_t started;
@@ -33,7 +33,7 @@ struct page {
 /* A file that is open: whoever made it holds a lock of it. */
 struct leaf {
 	int fd;
-	struct page *page;
+	struct link_page *page;
 };
 
 struct presence {
@@ -119,7 +119,7 @@ static int leaf_make(int fd)
 {
 	struct stat is;
 
-	if (ftruncate(fd, sizeof(struct page)) != 0 ||
+	if (ftruncate(fd, sizeof(struct link_page)) != 0 ||
 	    flock(fd, LOCK_EX) != 0 || fstat(fd, &is) != 0)
 		return -errno;
 	return is.st_nlink == 0 ? -EAGAIN : 0;
@@ -135,14 +135,14 @@ static int leaf_map(const char *path, int flags, struct leaf *ret)
 		return -errno;
 	if ((flags & O_CREAT) == 0 &&
 	    (fstat(ret->fd, &is) != 0 || is.st_uid != geteuid() ||
-	     is.st_size < (off_t)sizeof(struct page)))
+	     is.st_size < (off_t)sizeof(struct link_page)))
 		result = -ENOENT;
 	else if ((flags & O_CREAT) != 0)
 		result = leaf_make(ret->fd);
 	if (result == 0)
 		ret->page =
-			mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE,
-			     MAP_SHARED, ret->fd, 0);
+			mmap(NULL, sizeof(struct link_page),
+			     PROT_READ | PROT_WRITE, MAP_SHARED, ret->fd, 0);
 	if (result == 0 && ret->page == MAP_FAILED)
 		result = -ENOMEM;
 	if (result != 0)
@@ -175,12 +175,12 @@ static int leaf_of(uint64_t number, struct leaf *ret)
 	return result;
 }
 
-static struct presence_process process_of(const struct page *page)
+static struct presence_process process_of(const struct link_page *page)
 {
 	return (struct presence_process){ (pid_t)page->process, page->started };
 }
 
-static bool is_closed(const struct page *page)
+static bool is_closed(const struct link_page *page)
 {
 	return __atomic_load_n(&page->is_closed, __ATOMIC_ACQUIRE) != 0;
 }
@@ -205,7 +205,7 @@ static bool leaf_is_gone(const struct leaf *leaf, uint64_t node)
 
 /* --- seats --- */
 
-static int seat_find(const struct page *page, uint64_t number)
+static int seat_find(const struct link_page *page, uint64_t number)
 {
 	for (unsigned int i = 0; i < PRESENCE_SEATS; i++)
 		if (__atomic_load_n(&page->seats[i], __ATOMIC_SEQ_CST) ==
@@ -215,7 +215,7 @@ static int seat_find(const struct page *page, uint64_t number)
 }
 
 /* All look from the first one, so that two take the same for one peer. */
-static int seat_try(struct page *page, uint64_t number)
+static int seat_try(struct link_page *page, uint64_t number)
 {
 	int seat = seat_find(page, number);
 
@@ -235,7 +235,7 @@ static int seat_try(struct page *page, uint64_t number)
  * same later. So it says that first, and looks again: what is given back after
  * that is given to nobody.
  */
-static int seat_take(struct page *page, uint64_t number, bool is_only)
+static int seat_take(struct link_page *page, uint64_t number, bool is_only)
 {
 	int seat = seat_try(page, number);
 
@@ -245,7 +245,7 @@ static int seat_take(struct page *page, uint64_t number, bool is_only)
 	return seat_try(page, number);
 }
 
-static void seat_free(struct page *page, unsigned int seat)
+static void seat_free(struct link_page *page, unsigned int seat)
 {
 	uint64_t there = 0;
 
@@ -256,7 +256,7 @@ static void seat_free(struct page *page, unsigned int seat)
 					    __ATOMIC_SEQ_CST);
 }
 
-static uint64_t seat_look(const struct page *page, unsigned int seat)
+static uint64_t seat_look(const struct link_page *page, unsigned int seat)
 {
 	uint64_t number = __atomic_load_n(&page->seats[seat], __ATOMIC_SEQ_CST);
 
@@ -384,7 +384,7 @@ int presence_open(uint64_t number, uint64_t node, bool is_only,
 {
 	struct presence *presence = calloc(1, sizeof(*presence));
 	char path[64], state;
-	struct page *page;
+	struct link_page *page;
 	long threads;
 	int result;
 
@@ -446,7 +446,7 @@ void presence_leave(struct presence *presence)
 
 static void presence_end(struct presence *presence)
 {
-	struct page *page = presence->leaf.page;
+	struct link_page *page = presence->leaf.page;
 	char memory[64], left[64], path[64];
 
 	if (presence->is_held)

@@ -24,7 +24,7 @@ enum rail_way {
 };
 
 /* A core provider that can be a rail: what fi_getinfo said of it. */
-struct core {
+struct link_core {
 	struct fi_info *info; /* NULL: shared memory that cannot be had here */
 	struct fid_fabric *fabric;
 	enum rail_way way;
@@ -33,11 +33,11 @@ struct core {
 /* The cores of one link, as its text names them: rail by rail. */
 struct core_set {
 	unsigned int count;
-	struct core cores[RAILS_MAX];
+	struct link_core cores[RAILS_MAX];
 };
 
 /* What node and service say, as fi_getinfo is told it; NULL: nothing. */
-struct place {
+struct link_place {
 	const char *node, *service;
 	uint64_t flags;
 	const struct rail_address *source; /* from where; NULL: anywhere */
@@ -50,10 +50,10 @@ struct place {
  * the reason in `error`; `ret_set` is then empty. core_set_fini() frees what it
  * holds.
  */
-int core_set_find(struct link_text *link, const struct place *place,
+int core_set_find(struct link_text *link, const struct link_place *place,
 		  struct core_set *ret_set, struct fairlead_error *error);
 /* Where a core is reached at node and service. */
-int core_place(const struct rail_text *rail, const struct place *place,
+int core_place(const struct rail_text *rail, const struct link_place *place,
 	       struct rail_address *ret_place, struct fairlead_error *error);
 void core_set_fini(struct core_set *set);
 

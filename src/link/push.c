@@ -22,11 +22,11 @@ int push_ask(struct reading *reading)
 	struct peer *peer;
 	int result = ep_peer_or_stranger(rail, reading->frame.sender,
 					 reading->frame.from, &peer);
-	struct frame frame = { .kind = FRAME_PUSH,
-			       .sender = ep->number,
-			       .request = reading->frame.request,
-			       .reader = ++rail->last_reader,
-			       .size = reading->size };
+	struct link_frame frame = { .kind = FRAME_PUSH,
+				    .sender = ep->number,
+				    .request = reading->frame.request,
+				    .reader = ++rail->last_reader,
+				    .size = reading->size };
 	struct reading *other;
 
 	if (result != 0)
@@ -56,7 +56,7 @@ void push_forget(struct reading *reading)
 		HASH_DEL(reading->rail->readers, reading);
 }
 
-void push_take_piece(struct rail *rail, const struct frame *frame)
+void push_take_piece(struct rail *rail, const struct link_frame *frame)
 {
 	const struct receive *receive;
 	struct reading *reading;
@@ -87,7 +87,7 @@ struct push {
 	size_t at, size;
 };
 
-int push_take_push(struct rail *rail, const struct frame *frame)
+int push_take_push(struct rail *rail, const struct link_frame *frame)
 {
 	struct link_ep *ep = rail->ep;
 	struct push *push = calloc(1, sizeof(*push));
@@ -129,11 +129,11 @@ static int piece_send(struct rail *rail, struct push *push)
 					       : LINK_FRAME_SIZE) -
 		     FRAME_PIECE_SIZE;
 	size_t size = push->size - push->at < max ? push->size - push->at : max;
-	struct frame frame = { .kind = FRAME_PIECE,
-			       .sender = ep->number,
-			       .reader = push->reader,
-			       .offset = push->at,
-			       .size = size };
+	struct link_frame frame = { .kind = FRAME_PIECE,
+				    .sender = ep->number,
+				    .reader = push->reader,
+				    .offset = push->at,
+				    .size = size };
 	int result = -FI_ENOENT;
 	struct send *send;
 

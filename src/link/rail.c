@@ -35,7 +35,7 @@ static void take_completion(struct rail *rail,
 			    const struct fi_cq_tagged_entry *entry,
 			    fi_addr_t source)
 {
-	struct op *op = entry->op_context;
+	struct link_op *op = entry->op_context;
 
 	if (op == NULL) {
 		take_written(rail, entry, source);
@@ -61,7 +61,7 @@ static void take_completion(struct rail *rail,
 		piece_ended((struct piece *)op, 0);
 		break;
 	case OP_ACCESS:
-		access_ended((struct access *)op, 0);
+		access_ended((struct link_access *)op, 0);
 		break;
 	case OP_GIVEN:
 		matched_received((struct receive *)op, entry, source);
@@ -98,7 +98,7 @@ static int error_of(int core)
 static void take_failure(struct rail *rail)
 {
 	struct fi_cq_err_entry entry = { 0 };
-	struct op *op;
+	struct link_op *op;
 
 	if (fi_cq_readerr(rail->cq, &entry, 0) != 1)
 		return;
@@ -128,7 +128,7 @@ static void take_failure(struct rail *rail)
 		piece_ended((struct piece *)op, entry.err);
 		break;
 	case OP_ACCESS:
-		access_ended((struct access *)op, error_of(entry.err));
+		access_ended((struct link_access *)op, error_of(entry.err));
 		break;
 	case OP_GIVEN:
 		/* Another word than that it was taken back. */
@@ -210,7 +210,8 @@ bool rail_poll(struct rail *rail)
  * The name of shared memory follows from the endpoint's number; the place of the
  * first fabric rail is that of the endpoint's name, if it has one.
  */
-static struct fi_info *info_named(struct rail *rail, const struct core *core)
+static struct fi_info *info_named(struct rail *rail,
+				  const struct link_core *core)
 {
 	struct fi_info *info = fi_dupinfo(core->info);
 	const struct rail_address *place = &rail->ep->place;
@@ -282,7 +283,7 @@ static void rail_measure(struct rail *rail, const struct fi_info *info)
 				  : LINK_FRAME_SIZE;
 }
 
-int rail_open(struct rail *rail, const struct core *core,
+int rail_open(struct rail *rail, const struct link_core *core,
 	      struct fid_fabric *fabric)
 {
 	struct fi_info *info;

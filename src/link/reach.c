@@ -12,8 +12,8 @@
 #include "link/wire/le.h"
 
 /* One that waits for its result. */
-struct ask {
-	struct ask *next;
+struct link_ask {
+	struct link_ask *next;
 	bool is_used;
 	bool was_seen;     /* waits since before the last look: loss.c */
 	struct rail *rail; /* by which it went */
@@ -117,16 +117,16 @@ static void fetch_start(struct fetch *fetch, const uint8_t *where, int error)
 static bool table_grow(struct link_ep *ep)
 {
 	size_t count = ep->ask_count == 0 ? 64 : 2 * ep->ask_count;
-	struct ask **grown;
+	struct link_ask **grown;
 
 	if (ep->ask_count >= LINK_ASKS)
 		return false;
-	grown = realloc(ep->asks, count * sizeof(struct ask *));
+	grown = realloc(ep->asks, count * sizeof(struct link_ask *));
 	if (grown == NULL)
 		return false;
 	ep->asks = grown;
 	while (ep->ask_count < count) {
-		struct ask *ask = calloc(1, sizeof(*ask));
+		struct link_ask *ask = calloc(1, sizeof(*ask));
 		if (ask == NULL)
 			break;
 		ask->request = (uint32_t)ep->ask_count;
@@ -138,9 +138,9 @@ static bool table_grow(struct link_ep *ep)
 	return ep->free_asks != NULL;
 }
 
-static struct ask *ask_take(struct link_ep *ep)
+static struct link_ask *ask_take(struct link_ep *ep)
 {
-	struct ask *ask = NULL;
+	struct link_ask *ask = NULL;
 
 	link_lock(&ep->sending);
 	if (ep->free_asks != NULL || table_grow(ep)) {
@@ -153,7 +153,7 @@ static struct ask *ask_take(struct link_ep *ep)
 	return ask;
 }
 
-static void ask_put(struct link_ep *ep, struct ask *ask)
+static void ask_put(struct link_ep *ep, struct link_ask *ask)
 {
 	exposed_end(&ask->exposed);
 	free(ask->fetch);
@@ -184,7 +184,7 @@ void asks_drop(struct link_ep *ep)
 /* --- asking --- */
 
 /* What is injected may change at once, and does not fit in a frame. */
-static int place_copied(struct ask *ask, const struct reach_call *call,
+static int place_copied(struct link_ask *ask, const struct reach_call *call,
 			struct reach *reach)
 {
 	uint8_t *copy = ask->exposed.copy = malloc(call->size);
@@ -198,7 +198,7 @@ static int place_copied(struct ask *ask, const struct reach_call *call,
 }
 
 /* Near the peer, which copies from or to it. */
-static int places_fill(struct ask *ask, const struct reach_call *call,
+static int places_fill(struct link_ask *ask, const struct reach_call *call,
 		       struct reach *reach)
 {
 	reach->process = (uint64_t)getpid();
@@ -214,7 +214,7 @@ static int places_fill(struct ask *ask, const struct reach_call *call,
 
 /* Who wants it reads it by all rails. */
 static int rails_fill(struct rail *rail, const struct peer *peer,
-		      struct ask *ask, const struct reach_call *call,
+		      struct link_ask *ask, const struct reach_call *call,
 		      struct reach *reach)
 {
 	reach->rail_count = rail->ep->flows->count;
@@ -227,7 +227,7 @@ static int rails_fill(struct rail *rail, const struct peer *peer,
 
 /* Where data is that is too much for a frame. */
 static int data_fill(struct rail *rail, const struct peer *peer,
-		     struct ask *ask, const struct reach_call *call,
+		     struct link_ask *ask, const struct reach_call *call,
 		     struct reach *reach)
 {
 	if (call->kind > REACH_WRITE || call->size <= REACH_DATA_MAX)
@@ -237,7 +237,7 @@ static int data_fill(struct rail *rail, const struct peer *peer,
 		       : rails_fill(rail, peer, ask, call, reach);
 }
 
-static void ask_fill(struct ask *ask, const struct reach_call *call,
+static void ask_fill(struct link_ask *ask, const struct reach_call *call,
 		     const struct reach *reach)
 {
 	bool is_read = call->kind == REACH_READ;
@@ -255,15 +255,16 @@ static void ask_fill(struct ask *ask, const struct reach_call *call,
 		ask->result[i] = result[i];
 }
 
-static ssize_t ask_send(struct rail *rail, struct peer *peer, struct ask *ask,
-			const struct reach_call *call, struct reach *reach)
+static ssize_t ask_send(struct rail *rail, struct peer *peer,
+			struct link_ask *ask, const struct reach_call *call,
+			struct reach *reach)
 {
 	uint8_t head[REACH_HEAD_MAX];
 	struct iovec iov[1 + 2 * LINK_IOV_MAX];
 	size_t count = 1;
-	struct frame frame = { .kind = FRAME_REACH,
-			       .sender = rail->ep->number,
-			       .request = ask->request };
+	struct link_frame frame = { .kind = FRAME_REACH,
+				    .sender = rail->ep->number,
+				    .request = ask->request };
 	bool has_operands =
 		call->kind != REACH_READ &&
 		reach->place_count + reach->rail_count == 0 &&
@@ -291,7 +292,7 @@ static ssize_t reach_by(struct rail *rail, struct peer *peer,
 		.data = call->data,
 		.range_count = (unsigned int)call->range_count,
 	};
-	struct ask *ask = ask_take(ep);
+	struct link_ask *ask = ask_take(ep);
 	ssize_t result;
 
 	if (ask == NULL)
@@ -341,9 +342,10 @@ ssize_t reach_peer(struct link_ep *ep, const struct reach_call *call)
 
 /* --- what comes back --- */
 
-static struct ask *ask_find(struct link_ep *ep, const struct frame *frame)
+static struct link_ask *ask_find(struct link_ep *ep,
+				 const struct link_frame *frame)
 {
-	struct ask *ask = NULL;
+	struct link_ask *ask = NULL;
 
 	link_lock(&ep->sending);
 	if (frame->request < ep->ask_count)
@@ -354,10 +356,10 @@ static struct ask *ask_find(struct link_ep *ep, const struct frame *frame)
 	return ask;
 }
 
-void reach_answered(struct rail *rail, const struct frame *frame)
+void reach_answered(struct rail *rail, const struct link_frame *frame)
 {
 	struct link_ep *ep = rail->ep;
-	struct ask *ask = ask_find(ep, frame);
+	struct link_ask *ask = ask_find(ep, frame);
 	int error = frame->error;
 
 	if (ask == NULL) {
@@ -397,7 +399,7 @@ static uint64_t waits_since_before(struct rail *rail, size_t i)
 	uint64_t number = 0;
 
 	link_lock(&ep->sending);
-	struct ask *ask = ep->asks[i];
+	struct link_ask *ask = ep->asks[i];
 	if (ask->is_used && ask->rail == rail_answering(rail)) {
 		if (ask->was_seen)
 			number = ask->number;
@@ -423,10 +425,10 @@ void asks_drop_of(struct rail *rail, uint64_t number, int error)
 	struct link_ep *ep = rail->ep;
 
 	for (size_t i = 0; i < peek_at(ep->ask_count); i++) {
-		const struct frame frame = { .sender = number,
-					     .request = (uint32_t)i,
-					     .error = error };
-		const struct ask *ask = ask_find(ep, &frame);
+		const struct link_frame frame = { .sender = number,
+						  .request = (uint32_t)i,
+						  .error = error };
+		const struct link_ask *ask = ask_find(ep, &frame);
 		if (ask != NULL && ask->rail == rail)
 			reach_answered(rail, &frame);
 	}

@@ -23,16 +23,16 @@ _Static_assert((int)ATOMIC_UINT128 == (int)FI_UINT128 &&
 		       (int)ATOMIC_READ == (int)FI_ATOMIC_READ,
 	       "numbers of types and operations are libfabric's");
 
-struct answer {
-	struct answer *next;
-	struct frame frame;
+struct link_answer {
+	struct link_answer *next;
+	struct link_frame frame;
 	uint64_t number;
 	uint8_t from[LINK_ADDRESS_SIZE];
 	uint8_t data[REACH_DATA_MAX];
 };
 
 /* What is asked, and where that is here. */
-struct work {
+struct link_work {
 	const struct reach *reach;
 	struct iovec iov[PLACES_MAX];
 	size_t count;
@@ -42,7 +42,7 @@ struct work {
 /* --- doing it: each returns 0 or a positive errno --- */
 
 /* Copies to or from the asking process's memory, as much at a time as it can. */
-static int copy_between(struct work *work)
+static int copy_between(struct link_work *work)
 {
 	const struct reach *reach = work->reach;
 	struct iovec there[REACH_RANGES_MAX];
@@ -73,7 +73,7 @@ static int copy_between(struct work *work)
 }
 
 /* A value lies within one part of a region: nobody reckons with half of one. */
-static int do_atomic(const struct work *work, uint8_t *before)
+static int do_atomic(const struct link_work *work, uint8_t *before)
 {
 	const struct reach *reach = work->reach;
 	size_t size = reach_value_size(reach), done = 0;
@@ -95,7 +95,7 @@ static int do_atomic(const struct work *work, uint8_t *before)
 }
 
 /* Where who asks reads it. */
-static int tell_where(struct link_ep *ep, const struct work *work,
+static int tell_where(struct link_ep *ep, const struct link_work *work,
 		      uint8_t *ret_data)
 {
 	const struct reach *reach = work->reach;
@@ -115,7 +115,8 @@ static int tell_where(struct link_ep *ep, const struct work *work,
 	return 0;
 }
 
-static int do_short(struct rail *rail, struct work *work, uint8_t *ret_data)
+static int do_short(struct rail *rail, struct link_work *work,
+		    uint8_t *ret_data)
 {
 	const struct reach *reach = work->reach;
 
@@ -134,7 +135,7 @@ static int do_short(struct rail *rail, struct work *work, uint8_t *ret_data)
 }
 
 /* Reaching is not locked meanwhile. */
-static int do_long(struct link_domain *domain, struct work *work)
+static int do_long(struct link_domain *domain, struct link_work *work)
 {
 	unsigned int count = work->reach->range_count;
 	int error;
@@ -177,7 +178,7 @@ static bool is_allowed(const struct rail *rail, const struct reach *reach)
 		reach->rail_count == rail->ep->flows->count);
 }
 
-static int work_find(struct link_domain *domain, struct work *work)
+static int work_find(struct link_domain *domain, struct link_work *work)
 {
 	const struct reach *reach = work->reach;
 
@@ -201,7 +202,7 @@ static bool is_write(const struct reach *reach)
 	return reach->kind == REACH_WRITE || reach->kind == REACH_ATOMIC;
 }
 
-static void events_count(struct link_ep *ep, const struct work *work)
+static void events_count(struct link_ep *ep, const struct link_work *work)
 {
 	bool writes = is_write(work->reach);
 
@@ -231,7 +232,7 @@ static void word_take(struct link_ep *ep, uint64_t sender,
 
 /* --- a large write, which is read by several rails --- */
 
-struct store {
+struct link_store {
 	struct stripes stripes;
 	struct stripes_part part;
 	struct reach reach;
@@ -243,7 +244,8 @@ struct store {
 static int store_put(struct stripes *stripes, uint64_t offset,
 		     const uint8_t *bytes, size_t size)
 {
-	const struct store *store = container(stripes, struct store, stripes);
+	const struct link_store *store =
+		container(stripes, struct link_store, stripes);
 	struct link_domain *domain = stripes->ep->domain;
 	const struct reach_range *range = store->reach.ranges;
 	int error = 0;
@@ -284,13 +286,14 @@ static void store_count(struct link_ep *ep, const struct reach *reach)
 
 static int store_end(struct stripes *stripes)
 {
-	struct store *store = container(stripes, struct store, stripes);
+	struct link_store *store =
+		container(stripes, struct link_store, stripes);
 	struct link_ep *ep = stripes->ep;
 	struct flow *flow = stripes->flow;
-	struct frame frame = { .kind = FRAME_RESULT,
-			       .sender = ep->number,
-			       .request = store->request,
-			       .error = stripes->error };
+	struct link_frame frame = { .kind = FRAME_RESULT,
+				    .sender = ep->number,
+				    .request = store->request,
+				    .error = stripes->error };
 	int result;
 
 	if (stripes->error == 0 && !store->is_counted) {
@@ -312,7 +315,7 @@ static int store_end(struct stripes *stripes)
 
 static void store_drop(struct stripes *stripes)
 {
-	free(container(stripes, struct store, stripes));
+	free(container(stripes, struct link_store, stripes));
 }
 
 static bool is_store(const struct reach *reach)
@@ -321,12 +324,12 @@ static bool is_store(const struct reach *reach)
 }
 
 /* -FI_ENOMEM: not now. */
-static int store_start(struct link_ep *ep, const struct frame *frame,
+static int store_start(struct link_ep *ep, const struct link_frame *frame,
 		       const struct reach *reach)
 {
 	static const struct stripes_use use = { store_put, store_end,
 						store_drop };
-	struct store *store = calloc(1, sizeof(*store));
+	struct link_store *store = calloc(1, sizeof(*store));
 
 	if (store == NULL)
 		return -FI_ENOMEM;
@@ -345,9 +348,9 @@ static int store_start(struct link_ep *ep, const struct frame *frame,
 
 /* --- taking it in --- */
 
-static struct answer *answer_take(struct rail *rail)
+static struct link_answer *answer_take(struct rail *rail)
 {
-	struct answer *answer = rail->free_answers;
+	struct link_answer *answer = rail->free_answers;
 
 	if (answer == NULL)
 		return malloc(sizeof(*answer));
@@ -355,7 +358,7 @@ static struct answer *answer_take(struct rail *rail)
 	return answer;
 }
 
-static void answer_put(struct rail *rail, struct answer *answer)
+static void answer_put(struct rail *rail, struct link_answer *answer)
 {
 	answer->next = rail->free_answers;
 	rail->free_answers = answer;
@@ -365,7 +368,7 @@ static int work_do(struct rail *rail, const struct reach *reach,
 		   uint8_t *ret_data)
 {
 	struct link_domain *domain = rail->ep->domain;
-	struct work work = { .reach = reach };
+	struct link_work work = { .reach = reach };
 	int error;
 
 	if (!is_allowed(rail, reach))
@@ -382,10 +385,10 @@ static int work_do(struct rail *rail, const struct reach *reach,
 	return error;
 }
 
-int reached(struct rail *rail, const struct frame *frame)
+int reached(struct rail *rail, const struct link_frame *frame)
 {
 	struct reach reach;
-	struct answer *answer;
+	struct link_answer *answer;
 	int error;
 
 	if (reach_decode(frame->payload, frame->size, &reach) != 0) {
@@ -405,7 +408,7 @@ int reached(struct rail *rail, const struct frame *frame)
 	}
 	if (error == 0)
 		word_take(rail->ep, frame->sender, &reach);
-	answer->frame = (struct frame){
+	answer->frame = (struct link_frame){
 		.kind = FRAME_RESULT,
 		.sender = rail->ep->number,
 		.request = frame->request,
@@ -422,7 +425,7 @@ int reached(struct rail *rail, const struct frame *frame)
 
 void reached_answer(struct rail *rail)
 {
-	struct answer *answer;
+	struct link_answer *answer;
 
 	while ((answer = rail->answers) != NULL) {
 		const struct iovec data = { answer->data, answer->frame.size };
@@ -451,10 +454,11 @@ void reached_answer(struct rail *rail)
 
 void answers_drop(struct rail *rail)
 {
-	struct answer *lists[] = { rail->answers, rail->free_answers };
+	struct link_answer *lists[] = { rail->answers, rail->free_answers };
 
 	for (size_t i = 0; i < 2; i++)
-		for (struct answer *a = lists[i], *next; a != NULL; a = next) {
+		for (struct link_answer *a = lists[i], *next; a != NULL;
+		     a = next) {
 			next = a->next;
 			free(a);
 		}
@@ -462,7 +466,7 @@ void answers_drop(struct rail *rail)
 
 /* --- what a peer did by its core --- */
 
-void touched(struct rail *rail, const struct frame *frame)
+void touched(struct rail *rail, const struct link_frame *frame)
 {
 	struct link_ep *ep = rail->ep;
 	struct link_domain *domain = ep->domain;

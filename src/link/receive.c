@@ -329,7 +329,7 @@ static struct arrival *arrival_of(struct rail *rail,
 				  const struct coming *coming, bool is_expected)
 {
 	struct link_ep *ep = rail->ep;
-	const struct frame *ready = coming->ready;
+	const struct link_frame *ready = coming->ready;
 	size_t room = ready != NULL ? reading_room(rail) : coming->end.size;
 	struct arrival *arrival =
 		ep->unexpected > ep->unexpected_max && !is_expected
@@ -395,8 +395,8 @@ int receive_message(struct rail *rail, struct coming *coming)
  */
 static void tell_known(struct rail *rail, struct peer *peer)
 {
-	struct frame frame = { .kind = FRAME_KNOWN,
-			       .sender = rail->ep->number };
+	struct link_frame frame = { .kind = FRAME_KNOWN,
+				    .sender = rail->ep->number };
 
 	peer->was_told =
 		rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) == 0;
@@ -419,7 +419,7 @@ static struct peer *untold(const struct rail *rail, fi_addr_t source)
 	return peer;
 }
 
-int receive_frame(struct rail *rail, const struct frame *frame)
+int receive_frame(struct rail *rail, const struct link_frame *frame)
 {
 	struct link_ep *ep = rail->ep;
 	bool is_tagged = (frame->flags & FRAME_UNTAGGED) == 0;

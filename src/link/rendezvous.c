@@ -26,13 +26,13 @@ static struct message_end end_of(const struct reading *reading)
 }
 
 /* 0: also where nobody can be answered. -FI_ENOMEM: not now. */
-static int answer(struct rail *rail, const struct frame *of, int error,
+static int answer(struct rail *rail, const struct link_frame *of, int error,
 		  uint64_t size)
 {
 	struct link_ep *ep = rail->ep;
 	struct peer *peer;
 	int result = ep_peer_or_stranger(rail, of->sender, of->from, &peer);
-	struct frame frame = {
+	struct link_frame frame = {
 		.kind = FRAME_DONE,
 		.sender = ep->number,
 		.request = of->request,

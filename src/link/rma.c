@@ -7,11 +7,11 @@
 #include "link/endpoint.h"
 
 /* One read or write; what is injected goes without. */
-struct access {
-	struct op op;
+struct link_access {
+	struct link_op op;
 	struct rail *rail;
-	struct access *next;      /* of those that are free */
-	struct access *next_made; /* of all */
+	struct link_access *next;      /* of those that are free */
+	struct link_access *next_made; /* of all */
 	void *context;
 	uint64_t flags; /* as of access_completed() */
 	void *copy;
@@ -32,11 +32,11 @@ struct access {
 	int error;     /* 0: and it has been given others */
 };
 
-static void try_again(struct access *access, int error);
+static void try_again(struct link_access *access, int error);
 
-static struct access *access_take(struct rail *rail)
+static struct link_access *access_take(struct rail *rail)
 {
-	struct access *access = rail->free_accesses;
+	struct link_access *access = rail->free_accesses;
 
 	if (access != NULL) {
 		rail->free_accesses = access->next;
@@ -53,7 +53,7 @@ static struct access *access_take(struct rail *rail)
 	return access;
 }
 
-static void access_put(struct rail *rail, struct access *access)
+static void access_put(struct rail *rail, struct link_access *access)
 {
 	rail_give_back(&access->lent);
 	free(access->copy);
@@ -92,7 +92,7 @@ void access_completed(struct link_ep *ep, void *context, uint64_t flags,
 int access_tell(struct rail *rail, fi_addr_t to, uint64_t key, uint64_t flags)
 {
 	struct peer *peer = ep_peer(rail->ep, to);
-	struct frame frame = {
+	struct link_frame frame = {
 		.kind = FRAME_TOUCHED,
 		.flags = (flags & FI_WRITE) != 0 ? FRAME_WRITTEN : 0,
 		.sender = rail->ep->number,
@@ -112,7 +112,7 @@ int access_tell(struct rail *rail, fi_addr_t to, uint64_t key, uint64_t flags)
 	return 0;
 }
 
-void access_ended(struct access *access, int error)
+void access_ended(struct link_access *access, int error)
 {
 	struct rail *rail = access->rail;
 
@@ -139,14 +139,14 @@ void access_ended(struct access *access, int error)
 
 void accesses_give_back(struct rail *rail)
 {
-	for (struct access *a = rail->made_accesses; a != NULL;
+	for (struct link_access *a = rail->made_accesses; a != NULL;
 	     a = a->next_made)
 		rail_give_back(&a->lent);
 }
 
 void accesses_drop(struct rail *rail)
 {
-	for (struct access *a = rail->made_accesses, *next; a != NULL;
+	for (struct link_access *a = rail->made_accesses, *next; a != NULL;
 	     a = next) {
 		next = a->next_made;
 		free(a->copy);
@@ -155,7 +155,7 @@ void accesses_drop(struct rail *rail)
 }
 
 /* The data of what is injected may change at once: a copy is written. */
-static int copy_take(struct access *access, const struct fi_msg_rma *msg,
+static int copy_take(struct link_access *access, const struct fi_msg_rma *msg,
 		     struct iovec *ret_iov)
 {
 	size_t size = iov_size(msg->msg_iov, msg->iov_count);
@@ -169,7 +169,7 @@ static int copy_take(struct access *access, const struct fi_msg_rma *msg,
 }
 
 /* What the core is given, but for keys. */
-static int call_fill(struct rail *rail, struct access *access,
+static int call_fill(struct rail *rail, struct link_access *access,
 		     const struct fi_msg_rma *msg, uint64_t flags)
 {
 	const struct peer *peer = ep_peer(rail->ep, msg->addr);
@@ -202,7 +202,7 @@ static int call_fill(struct rail *rail, struct access *access,
 			 &access->lent);
 }
 
-static ssize_t call_core(struct rail *rail, struct access *access)
+static ssize_t call_core(struct rail *rail, struct link_access *access)
 {
 	return (access->flags & FI_READ) != 0
 		       ? fi_readmsg(rail->core, &access->call,
@@ -211,7 +211,7 @@ static ssize_t call_core(struct rail *rail, struct access *access)
 				     access->call_flags);
 }
 
-static ssize_t issue(struct rail *rail, struct access *access,
+static ssize_t issue(struct rail *rail, struct link_access *access,
 		     const struct fi_msg_rma *msg, uint64_t flags)
 {
 	struct peer *peer = ep_peer(rail->ep, msg->addr);
@@ -236,7 +236,7 @@ static ssize_t issue(struct rail *rail, struct access *access,
  * Who owns the memory may have closed it and made another of the same key, and
  * the word of that be under way: its owner is asked once more.
  */
-static void try_again(struct access *access, int error)
+static void try_again(struct link_access *access, int error)
 {
 	struct rail *rail = access->rail;
 	const struct peer *peer = ep_peer(rail->ep, access->peer);
@@ -251,7 +251,7 @@ static void try_again(struct access *access, int error)
 }
 
 /* -FI_EAGAIN: not yet. */
-static ssize_t again(struct rail *rail, struct access *access)
+static ssize_t again(struct rail *rail, struct link_access *access)
 {
 	struct peer *peer = ep_peer(rail->ep, access->peer);
 	size_t count = access->call.rma_iov_count;
@@ -273,7 +273,7 @@ static ssize_t again(struct rail *rail, struct access *access)
 
 void accesses_again(struct rail *rail)
 {
-	struct access *access = rail->again, *next;
+	struct link_access *access = rail->again, *next;
 
 	rail->again = NULL;
 	for (; access != NULL; access = next) {
@@ -296,7 +296,7 @@ void accesses_again(struct rail *rail)
 
 void accesses_each_old(struct rail *rail, loss_tell *tell, void *arg)
 {
-	for (struct access *a = rail->made_accesses; a != NULL;
+	for (struct link_access *a = rail->made_accesses; a != NULL;
 	     a = a->next_made)
 		owing_tell(rail, &a->owing, tell, arg);
 }
@@ -304,7 +304,7 @@ void accesses_each_old(struct rail *rail, loss_tell *tell, void *arg)
 /* The core, or who asks for its keys again, still has it. */
 void accesses_leave_of(struct rail *rail, uint64_t number, int error)
 {
-	for (struct access *a = rail->made_accesses; a != NULL;
+	for (struct link_access *a = rail->made_accesses; a != NULL;
 	     a = a->next_made) {
 		if (!a->owing.is_used || a->owing.number != number)
 			continue;
@@ -366,7 +366,7 @@ static ssize_t access_memory(struct fid_ep *fid, const struct fi_msg_rma *msg,
 {
 	struct link_ep *ep = ep_of(fid);
 	struct peer *peer = ep_peer(ep, msg->addr);
-	struct access *access;
+	struct link_access *access;
 	struct rail *rail;
 	size_t size;
 	ssize_t result = -FI_ENOMEM;

@@ -100,7 +100,7 @@ struct send *send_find(struct link_ep *ep, uint32_t request, uint64_t number)
 	return send->is_used && send->number == number ? send : NULL;
 }
 
-bool send_answered(struct link_ep *ep, const struct frame *frame)
+bool send_answered(struct link_ep *ep, const struct link_frame *frame)
 {
 	struct send *send;
 
@@ -154,9 +154,9 @@ void send_drop_of(struct rail *rail, uint64_t number, int error)
 	struct link_ep *ep = rail->ep;
 
 	for (size_t i = 0; i < peek_at(ep->send_count); i++) {
-		struct frame frame = { .sender = number,
-				       .request = (uint32_t)i,
-				       .error = error };
+		struct link_frame frame = { .sender = number,
+					    .request = (uint32_t)i,
+					    .error = error };
 		link_lock(&ep->sending);
 		bool is_it = ep->sends[i]->is_used &&
 			     ep->sends[i]->rail == rail &&
@@ -184,9 +184,9 @@ void send_peer_failed(struct link_ep *ep, uint64_t number, int error)
 	struct send *send;
 
 	while ((send = send_to(ep, number)) != NULL) {
-		const struct frame failed = { .sender = number,
-					      .request = send->request,
-					      .error = error };
+		const struct link_frame failed = { .sender = number,
+						   .request = send->request,
+						   .error = error };
 		if (send_answered(ep, &failed))
 			rail_answered(fabric_rail(ep, 0));
 	}
@@ -210,7 +210,7 @@ void send_drop_all(struct link_ep *ep)
 /* --- ways to send --- */
 
 ssize_t send_injected(struct rail *rail, const struct peer *peer,
-		      const struct message *m)
+		      const struct link_message *m)
 {
 	uint8_t room[LINK_INJECT_SIZE];
 	const void *data = iov_one(m->iov, m->count, room);
@@ -222,12 +222,13 @@ ssize_t send_injected(struct rail *rail, const struct peer *peer,
 	return fi_tinject(rail->core, data, m->size, to, m->tag);
 }
 
-static struct frame frame_of(const struct link_ep *ep, enum frame_kind kind,
-			     const struct message *m)
+static struct link_frame frame_of(const struct link_ep *ep,
+				  enum frame_kind kind,
+				  const struct link_message *m)
 {
 	bool is_tagged = (m->tag & LINK_UNTAGGED) == 0;
 
-	return (struct frame){
+	return (struct link_frame){
 		.kind = kind,
 		.flags = (is_tagged ? 0 : FRAME_UNTAGGED) |
 			 ((m->flags & FI_REMOTE_CQ_DATA) != 0 ? FRAME_HAS_DATA
@@ -247,9 +248,9 @@ static bool may_wait(const struct rail *rail, const struct peer *peer)
 }
 
 static ssize_t send_eager(struct rail *rail, struct peer *peer,
-			  const struct message *m)
+			  const struct link_message *m)
 {
-	struct frame frame = frame_of(rail->ep, FRAME_EAGER, m);
+	struct link_frame frame = frame_of(rail->ep, FRAME_EAGER, m);
 	const struct frame_end end = { m->context, m->flags };
 
 	return rail_send_frame(rail, peer, &frame, m->iov, m->count, &end,
@@ -257,11 +258,11 @@ static ssize_t send_eager(struct rail *rail, struct peer *peer,
 }
 
 static ssize_t send_ready(struct rail *rail, struct peer *peer,
-			  const struct message *m)
+			  const struct link_message *m)
 {
 	struct link_ep *ep = rail->ep;
 	struct send *send = send_take(ep);
-	struct frame frame = frame_of(ep, FRAME_READY, m);
+	struct link_frame frame = frame_of(ep, FRAME_READY, m);
 	ssize_t result;
 
 	if (send == NULL)
@@ -287,7 +288,7 @@ static ssize_t send_ready(struct rail *rail, struct peer *peer,
 }
 
 /* What is to be read is answered when it is where it belongs. */
-static bool is_eager(const struct rail *rail, const struct message *m)
+static bool is_eager(const struct rail *rail, const struct link_message *m)
 {
 	return m->size <= rail->eager_size &&
 	       (m->flags & FI_DELIVERY_COMPLETE) == 0;
@@ -295,7 +296,7 @@ static bool is_eager(const struct rail *rail, const struct message *m)
 
 /* Without a frame, where the core takes it so. */
 static bool is_direct(const struct rail *rail, const struct peer *peer,
-		      const struct message *m)
+		      const struct link_message *m)
 {
 	return peer->knows_us && rail->way != RAIL_MATCHED &&
 	       m->size <= rail->direct_size &&
@@ -304,7 +305,7 @@ static bool is_direct(const struct rail *rail, const struct peer *peer,
 }
 
 static ssize_t send_somehow(struct rail *rail, struct peer *peer,
-			    const struct message *m)
+			    const struct link_message *m)
 {
 	bool is_behind = rail->pending != NULL && pending_has(rail, peer);
 	ssize_t result;
@@ -328,7 +329,7 @@ static ssize_t send_somehow(struct rail *rail, struct peer *peer,
 	return result;
 }
 
-ssize_t send_message(struct link_ep *ep, const struct message *m)
+ssize_t send_message(struct link_ep *ep, const struct link_message *m)
 {
 	struct peer *peer = ep_peer(ep, m->to);
 	struct rail *rail;

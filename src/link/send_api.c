@@ -7,13 +7,13 @@ static ssize_t put(struct fid_ep *fid, const struct iovec *iov, size_t count,
 		   fi_addr_t to, uint64_t tag, uint64_t data, uint64_t flags,
 		   void *context)
 {
-	struct message message = { .iov = iov,
-				   .count = count,
-				   .to = to,
-				   .tag = tag,
-				   .data = data,
-				   .flags = flags,
-				   .context = context };
+	struct link_message message = { .iov = iov,
+					.count = count,
+					.to = to,
+					.tag = tag,
+					.data = data,
+					.flags = flags,
+					.context = context };
 
 	if (count > LINK_IOV_MAX)
 		return -FI_EINVAL;

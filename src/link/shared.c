@@ -34,7 +34,7 @@ struct kept {
 static void *no_descs[LINK_IOV_MAX];
 
 static void entry_fill(struct fi_peer_rx_entry *entry, struct rail *rail,
-		       struct op *op, struct iovec *iov, size_t count,
+		       struct link_op *op, struct iovec *iov, size_t count,
 		       uint64_t flags)
 {
 	entry->srx = &rail->shared;
@@ -288,7 +288,7 @@ static void rename_kept(struct fid_peer_srx *srx,
 /* The data is in place, and the next message has not been looked at yet. */
 static void free_entry(struct fi_peer_rx_entry *entry)
 {
-	struct op *op = entry->owner_context;
+	struct link_op *op = entry->owner_context;
 	struct arrival *arrival = (struct arrival *)op;
 
 	if (op == NULL) {

@@ -132,9 +132,9 @@ void rail_forget(struct rail *rail, const struct peer *peer)
 			slab->peer = NULL;
 }
 
-int rail_send_frame(struct rail *rail, struct peer *peer, struct frame *frame,
-		    const struct iovec *iov, size_t count,
-		    const struct frame_end *with, bool must)
+int rail_send_frame(struct rail *rail, struct peer *peer,
+		    struct link_frame *frame, const struct iovec *iov,
+		    size_t count, const struct frame_end *with, bool must)
 {
 	struct slab *slab;
 	ssize_t result;
@@ -198,7 +198,7 @@ void rail_answered(struct rail *rail)
 }
 
 /* From now on it can tell by itself whose messages are ours. */
-static void take_known(struct rail *rail, const struct frame *frame)
+static void take_known(struct rail *rail, const struct link_frame *frame)
 {
 	struct link_ep *ep = rail->ep;
 	struct peer *peer = ep_peer(ep, av_find(ep->av, frame->sender));
@@ -210,7 +210,7 @@ static void take_known(struct rail *rail, const struct frame *frame)
 		rail->owed--;
 }
 
-static int take_frame(struct rail *rail, const struct frame *frame)
+static int take_frame(struct rail *rail, const struct link_frame *frame)
 {
 	switch (frame->kind) {
 	case FRAME_EAGER:
@@ -254,7 +254,7 @@ static int take_frame(struct rail *rail, const struct frame *frame)
 
 int rail_take_frame(struct rail *rail, const uint8_t *bytes, size_t size)
 {
-	struct frame frame;
+	struct link_frame frame;
 
 	if (frame_decode(bytes, size, false, &frame) != 0) {
 		link_warn(EP_DATA, "%zu bytes that are no frame: left out\n",

@@ -10,7 +10,7 @@ struct striped {
 	struct stripes_part part;
 	struct receive *receive;
 	fi_addr_t source;
-	struct frame frame;
+	struct link_frame frame;
 };
 
 static int striped_put(struct stripes *stripes, uint64_t offset,
@@ -25,7 +25,7 @@ static int striped_put(struct stripes *stripes, uint64_t offset,
 static int striped_answer(const struct striped *s)
 {
 	struct flow *flow = s->stripes.flow;
-	struct frame frame = {
+	struct link_frame frame = {
 		.kind = FRAME_DONE,
 		.sender = s->stripes.ep->number,
 		.request = s->frame.request,

@@ -20,7 +20,7 @@
 #define UNREAD_AGAIN 1024 /* but one of so many */
 
 struct piece {
-	struct op op;
+	struct link_op op;
 	struct stripes *of; /* NULL: nobody waits for it any more */
 	struct rail *rail;
 	struct piece *next;           /* of those to be read again */

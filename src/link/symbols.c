@@ -14,7 +14,7 @@
 static int name_find(struct link_domain *domain, const char *node,
 		     const char *service, uint8_t bytes[LINK_ADDRESS_SIZE])
 {
-	const struct place place = { .node = node, .service = service };
+	const struct link_place place = { .node = node, .service = service };
 	struct fairlead_error error = { 0 };
 	struct rail_address found;
 	struct link_address name;

@@ -51,25 +51,26 @@ static struct machine *machine_get(struct sim_network *network,
 	return machine;
 }
 
-uint64_t peer_of(const struct connection *connection, unsigned int side)
+uint64_t peer_of(const struct sim_connection *connection, unsigned int side)
 {
 	return connection->number * 2 + side;
 }
 
-struct connection *connection_find(const struct sim_network *network,
-				   uint64_t number)
+struct sim_connection *connection_find(const struct sim_network *network,
+				       uint64_t number)
 {
-	struct connection *connection;
+	struct sim_connection *connection;
 
 	HASH_FIND(hh, network->connections, &number, sizeof(number),
 		  connection);
 	return connection;
 }
 
-void connection_end(struct sim_network *network, struct connection *connection)
+void connection_end(struct sim_network *network,
+		    struct sim_connection *connection)
 {
 	for (int side = 0; side < 2; side++) {
-		const struct end *end = &connection->ends[side];
+		const struct sim_end *end = &connection->ends[side];
 
 		if (end->host != NULL && end->state != END_CLOSED)
 			return;
@@ -100,11 +101,11 @@ static void send_between(struct sim_network *network, struct machine *from,
 }
 
 static void send_once(struct sim_network *network,
-		      struct connection *connection, unsigned int side,
+		      struct sim_connection *connection, unsigned int side,
 		      const void *frame, size_t size)
 {
 	const struct sim_network_faults *faults = &network->faults;
-	struct end *to = &connection->ends[side];
+	struct sim_end *to = &connection->ends[side];
 	struct flight *flight;
 	uint64_t delay_ms;
 
@@ -127,10 +128,10 @@ static void send_once(struct sim_network *network,
 }
 
 static void break_connection(struct sim_network *network,
-			     struct connection *connection)
+			     struct sim_connection *connection)
 {
 	for (unsigned int side = 0; side < 2; side++) {
-		struct end *end = &connection->ends[side];
+		struct sim_end *end = &connection->ends[side];
 
 		if (end->host == NULL || end->state == END_CLOSED)
 			continue;
@@ -146,7 +147,7 @@ static int host_send(void *ctx, uint64_t peer, const void *frame, size_t size)
 	struct sim_network *network = host->network;
 	const struct sim_network_faults *faults = &network->faults;
 	struct sim_network_stats *stats = &network->stats;
-	struct connection *connection = connection_find(network, peer / 2);
+	struct sim_connection *connection = connection_find(network, peer / 2);
 	unsigned int side = peer % 2;
 
 	if (connection == NULL || connection->ends[side].host != host ||
@@ -177,9 +178,9 @@ static void host_close(void *ctx, uint64_t peer)
 {
 	struct sim_host *host = ctx;
 	struct sim_network *network = host->network;
-	struct connection *connection = connection_find(network, peer / 2);
+	struct sim_connection *connection = connection_find(network, peer / 2);
 	unsigned int side = peer % 2;
-	struct end *end;
+	struct sim_end *end;
 
 	if (connection == NULL)
 		return;
@@ -227,7 +228,7 @@ struct sim_host *sim_host_create(struct sim_network *network,
 }
 
 static void leave_connection(struct sim_network *network,
-			     struct connection *connection,
+			     struct sim_connection *connection,
 			     const struct sim_host *host, bool is_silent)
 {
 	for (unsigned int side = 0; side < 2; side++) {
@@ -242,8 +243,8 @@ static void leave_connection(struct sim_network *network,
 
 void sim_host_destroy(struct sim_host *host, bool is_silent)
 {
-	struct connection *connection, *next_connection;
-	struct listener *listener, *next_listener;
+	struct sim_connection *connection, *next_connection;
+	struct sim_listener *listener, *next_listener;
 	struct sim_network *network;
 
 	if (host == NULL)
@@ -262,7 +263,7 @@ void sim_host_destroy(struct sim_host *host, bool is_silent)
 void sim_host_listen(struct sim_host *host, const char *address)
 {
 	struct sim_network *network = host->network;
-	struct listener *listener;
+	struct sim_listener *listener;
 
 	HASH_FIND_STR(network->listeners, address, listener);
 	if (listener == NULL) {
@@ -278,7 +279,8 @@ void sim_host_listen(struct sim_host *host, const char *address)
 uint64_t sim_host_dial(struct sim_host *host, const char *address, uid_t uid)
 {
 	struct sim_network *network = host->network;
-	struct connection *connection = network_allocate(sizeof(*connection));
+	struct sim_connection *connection =
+		network_allocate(sizeof(*connection));
 	struct flight *flight;
 
 	connection->number = ++network->number_last;
@@ -309,8 +311,8 @@ struct sim_network *sim_network_create(struct sim_queue *queue,
 
 void sim_network_destroy(struct sim_network *network)
 {
-	struct connection *connection, *next_connection;
-	struct listener *listener, *next_listener;
+	struct sim_connection *connection, *next_connection;
+	struct sim_listener *listener, *next_listener;
 	struct machine *machine, *next_machine;
 	struct flight *flight, *next_flight;
 

@@ -53,7 +53,8 @@ uint64_t flight_delay_ms(struct sim_network *network)
 }
 
 /* A delay after which what goes to this end is not before its predecessors. */
-uint64_t flight_ordered_delay_ms(struct sim_network *network, struct end *to)
+uint64_t flight_ordered_delay_ms(struct sim_network *network,
+				 struct sim_end *to)
 {
 	uint64_t at_ms = now_ms(network) + flight_delay_ms(network);
 
@@ -64,8 +65,8 @@ uint64_t flight_ordered_delay_ms(struct sim_network *network, struct end *to)
 }
 
 struct flight *flight_to(struct sim_network *network, enum flight_kind kind,
-			 const struct connection *connection, unsigned int side,
-			 uint64_t delay_ms, size_t size)
+			 const struct sim_connection *connection,
+			 unsigned int side, uint64_t delay_ms, size_t size)
 {
 	struct flight *flight = flight_start(network, kind, delay_ms, size);
 
@@ -90,9 +91,9 @@ struct flight *flight_between(struct sim_network *network, struct machine *from,
 
 /* This side is told; it may have closed itself. */
 static void tell_closed(struct sim_network *network,
-			struct connection *connection, unsigned int side)
+			struct sim_connection *connection, unsigned int side)
 {
-	struct end *end = &connection->ends[side];
+	struct sim_end *end = &connection->ends[side];
 	struct sim_host *host = end->host;
 	uint64_t peer = peer_of(connection, side);
 
@@ -103,10 +104,10 @@ static void tell_closed(struct sim_network *network,
 	host->events->closed(host->ctx, peer);
 }
 
-void flight_closed(struct sim_network *network, struct connection *connection,
-		   unsigned int side)
+void flight_closed(struct sim_network *network,
+		   struct sim_connection *connection, unsigned int side)
 {
-	struct end *end = &connection->ends[side];
+	struct sim_end *end = &connection->ends[side];
 
 	if (end->host != NULL && end->state != END_CLOSED)
 		flight_to(network, FLIGHT_CLOSED, connection, side,
@@ -125,10 +126,10 @@ static bool is_cut(struct sim_network *network, const struct machine *from,
 }
 
 static void give_frame(struct sim_network *network,
-		       struct connection *connection, unsigned int side,
+		       struct sim_connection *connection, unsigned int side,
 		       const struct flight *flight)
 {
-	struct end *end = &connection->ends[side];
+	struct sim_end *end = &connection->ends[side];
 
 	network->stats.received++;
 	end->host->events->received(end->host->ctx, peer_of(connection, side),
@@ -138,9 +139,9 @@ static void give_frame(struct sim_network *network,
 static void arrive_frame(struct sim_network *network,
 			 const struct flight *flight)
 {
-	struct connection *connection =
+	struct sim_connection *connection =
 		connection_find(network, flight->number);
-	struct end *to;
+	struct sim_end *to;
 
 	if (connection == NULL)
 		return;
@@ -159,13 +160,13 @@ static void arrive_frame(struct sim_network *network,
 static void arrive_late(struct sim_network *network,
 			const struct flight *flight)
 {
-	struct connection *connection, *next;
-	struct connection *youngest = NULL;
+	struct sim_connection *connection, *next;
+	struct sim_connection *youngest = NULL;
 	unsigned int side = 0;
 
 	HASH_ITER (hh, network->connections, connection, next) {
 		for (unsigned int i = 0; i < 2; i++) {
-			const struct end *to = &connection->ends[i];
+			const struct sim_end *to = &connection->ends[i];
 
 			if (to->machine == flight->to && to->host != NULL &&
 			    to->state == END_OPEN &&
@@ -183,10 +184,10 @@ static void arrive_late(struct sim_network *network,
 
 static void arrive_syn(struct sim_network *network, const struct flight *flight)
 {
-	struct connection *connection =
+	struct sim_connection *connection =
 		connection_find(network, flight->number);
-	struct listener *listener;
-	struct end *dialer, *end;
+	struct sim_listener *listener;
+	struct sim_end *dialer, *end;
 
 	if (connection == NULL)
 		return;
@@ -221,9 +222,9 @@ static void arrive_syn(struct sim_network *network, const struct flight *flight)
 static void arrive_opened(struct sim_network *network,
 			  const struct flight *flight)
 {
-	struct connection *connection =
+	struct sim_connection *connection =
 		connection_find(network, flight->number);
-	struct end *end;
+	struct sim_end *end;
 
 	if (connection == NULL)
 		return;
@@ -238,7 +239,7 @@ static void arrive_opened(struct sim_network *network,
 static void arrive_closed(struct sim_network *network,
 			  const struct flight *flight)
 {
-	struct connection *connection =
+	struct sim_connection *connection =
 		connection_find(network, flight->number);
 	const struct machine *from;
 

@@ -19,7 +19,7 @@ struct sim_host {
 	struct sim_host *prev, *next;
 };
 
-struct listener {
+struct sim_listener {
 	char *address;
 	struct sim_host *host;
 	UT_hash_handle hh;
@@ -32,17 +32,17 @@ enum end_state {
 	END_CLOSED,
 };
 
-struct end {
+struct sim_end {
 	struct sim_host *host; /* NULL: its process is gone */
 	struct machine *machine;
 	enum end_state state;
 	uint64_t floor_ms; /* nothing that keeps the order arrives before */
 };
 
-struct connection {
+struct sim_connection {
 	uint64_t number;
-	uid_t uid;          /* of the dialer */
-	struct end ends[2]; /* dialer, listener */
+	uid_t uid;              /* of the dialer */
+	struct sim_end ends[2]; /* dialer, listener */
 	UT_hash_handle hh;
 };
 
@@ -74,9 +74,9 @@ struct sim_network {
 	struct sim_network_faults faults;
 	struct sim_network_stats stats;
 	struct machine *machines;
-	struct listener *listeners;
+	struct sim_listener *listeners;
 	struct sim_host *hosts;
-	struct connection *connections;
+	struct sim_connection *connections;
 	uint64_t number_last;
 	struct flight *flights;
 	sim_tap_fn *tap;
@@ -85,26 +85,28 @@ struct sim_network {
 
 /* network.c: memory that is there. */
 void *network_allocate(size_t size);
-uint64_t peer_of(const struct connection *connection, unsigned int side);
-struct connection *connection_find(const struct sim_network *network,
-				   uint64_t number);
+uint64_t peer_of(const struct sim_connection *connection, unsigned int side);
+struct sim_connection *connection_find(const struct sim_network *network,
+				       uint64_t number);
 /* Free it when neither side has it any more. */
-void connection_end(struct sim_network *network, struct connection *connection);
+void connection_end(struct sim_network *network,
+		    struct sim_connection *connection);
 
 /* network_flight.c */
 
 /* A delay as the faults say. */
 uint64_t flight_delay_ms(struct sim_network *network);
 /* A delay after which what goes to this end is not before its predecessors. */
-uint64_t flight_ordered_delay_ms(struct sim_network *network, struct end *to);
+uint64_t flight_ordered_delay_ms(struct sim_network *network,
+				 struct sim_end *to);
 /* The flight's frame is to be filled. */
 struct flight *flight_to(struct sim_network *network, enum flight_kind kind,
-			 const struct connection *connection, unsigned int side,
-			 uint64_t delay_ms, size_t size);
+			 const struct sim_connection *connection,
+			 unsigned int side, uint64_t delay_ms, size_t size);
 struct flight *flight_between(struct sim_network *network, struct machine *from,
 			      struct machine *to, uint64_t delay_ms,
 			      size_t size);
 void flight_destroy(struct flight *flight);
 /* Let this side know that the other one has closed. */
-void flight_closed(struct sim_network *network, struct connection *connection,
-		   unsigned int side);
+void flight_closed(struct sim_network *network,
+		   struct sim_connection *connection, unsigned int side);

@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 
-struct event {
+struct sim_event {
 	uint64_t at_ms;
 	uint64_t handle;
 	size_t place; /* in the heap */
@@ -21,10 +21,10 @@ struct event {
 
 struct sim_queue {
 	struct sim_clock *clock;
-	struct event **heap;
+	struct sim_event **heap;
 	size_t count, capacity;
 	uint64_t handle_last;
-	struct event *by_handle;
+	struct sim_event *by_handle;
 };
 
 struct sim_queue *sim_queue_create(struct sim_clock *clock)
@@ -48,20 +48,20 @@ void sim_queue_destroy(struct sim_queue *queue)
 	free(queue);
 }
 
-static bool is_before(const struct event *a, const struct event *b)
+static bool is_before(const struct sim_event *a, const struct sim_event *b)
 {
 	return a->at_ms != b->at_ms ? a->at_ms < b->at_ms
 				    : a->handle < b->handle;
 }
 
-static void put(struct sim_queue *queue, size_t place, struct event *event)
+static void put(struct sim_queue *queue, size_t place, struct sim_event *event)
 {
 	queue->heap[place] = event;
 	event->place = place;
 }
 
 /* Move an event to where it belongs; its place may hold anything. */
-static void sift(struct sim_queue *queue, size_t place, struct event *event)
+static void sift(struct sim_queue *queue, size_t place, struct sim_event *event)
 {
 	size_t child;
 
@@ -81,9 +81,9 @@ static void sift(struct sim_queue *queue, size_t place, struct event *event)
 	put(queue, place, event);
 }
 
-static void take(struct sim_queue *queue, struct event *event)
+static void take(struct sim_queue *queue, struct sim_event *event)
 {
-	struct event *last = queue->heap[--queue->count];
+	struct sim_event *last = queue->heap[--queue->count];
 
 	HASH_DEL(queue->by_handle, event);
 	if (last != event)
@@ -93,7 +93,7 @@ static void take(struct sim_queue *queue, struct event *event)
 uint64_t sim_queue_add(struct sim_queue *queue, uint64_t delay_ms,
 		       sim_event_fn *run, void *ctx)
 {
-	struct event *event = calloc(1, sizeof(*event));
+	struct sim_event *event = calloc(1, sizeof(*event));
 
 	if (queue->count == queue->capacity) {
 		queue->capacity =
@@ -117,7 +117,7 @@ uint64_t sim_queue_add(struct sim_queue *queue, uint64_t delay_ms,
 
 void sim_queue_cancel(struct sim_queue *queue, uint64_t handle)
 {
-	struct event *event;
+	struct sim_event *event;
 
 	HASH_FIND(hh, queue->by_handle, &handle, sizeof(handle), event);
 	if (event == NULL)
@@ -143,7 +143,7 @@ uint64_t sim_queue_next_ms(const struct sim_queue *queue)
 
 bool sim_queue_run(struct sim_queue *queue)
 {
-	struct event *event;
+	struct sim_event *event;
 	sim_event_fn *run;
 	void *ctx;
 

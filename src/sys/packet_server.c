@@ -16,8 +16,8 @@
 #define ACCEPTS_AT_ONCE 64
 
 /* The one that was served longest ago is first. */
-struct client {
-	struct client *prev, *next;
+struct sys_client {
+	struct sys_client *prev, *next;
 	struct packet_server *server;
 	struct turns_asker asker;
 	uv_poll_t poll;
@@ -34,8 +34,8 @@ struct packet_server {
 	const struct packet_server_ops *ops;
 	void *ctx;
 	const struct log *log;
-	struct client *list;
-	const struct client *served; /* whose turn it is */
+	struct sys_client *list;
+	const struct sys_client *served; /* whose turn it is */
 	unsigned int count, max;
 };
 
@@ -43,13 +43,13 @@ struct packet_server {
 
 static void free_client(uv_handle_t *handle)
 {
-	struct client *client = handle->data;
+	struct sys_client *client = handle->data;
 
 	close(client->fd);
 	free(client);
 }
 
-static void close_client(struct client *client)
+static void close_client(struct sys_client *client)
 {
 	struct packet_server *server = client->server;
 
@@ -66,7 +66,7 @@ static void on_ready(uv_poll_t *poll, int status, int events);
 
 static void serve(void *ctx)
 {
-	struct client *client = ctx;
+	struct sys_client *client = ctx;
 	struct packet_server *server = client->server;
 	uint8_t bytes[PACKET_REQUEST_MAX];
 	ssize_t size;
@@ -95,7 +95,7 @@ static void serve(void *ctx)
 
 static void on_ready(uv_poll_t *poll, int status, int events)
 {
-	struct client *client = poll->data;
+	struct sys_client *client = poll->data;
 
 	if (status < 0) {
 		close_client(client);
@@ -108,9 +108,9 @@ static void on_ready(uv_poll_t *poll, int status, int events)
 /* --- who comes --- */
 
 /* Of the user with the most, the one that was served longest ago, or NULL. */
-static struct client *find_largest(const struct packet_server *server)
+static struct sys_client *find_largest(const struct packet_server *server)
 {
-	struct client *client, *largest = NULL;
+	struct sys_client *client, *largest = NULL;
 
 	DL_FOREACH (server->list, client) {
 		if (!client->asker.goes_first &&
@@ -122,11 +122,12 @@ static struct client *find_largest(const struct packet_server *server)
 }
 
 /* May this user have it, too. -EUSERS. */
-static int make_room(struct packet_server *server, const struct client *client)
+static int make_room(struct packet_server *server,
+		     const struct sys_client *client)
 {
 	bool is_root = client->asker.goes_first;
 	size_t count = turns_of_user(&client->asker);
-	struct client *largest;
+	struct sys_client *largest;
 
 	if (!is_root && count > PACKET_CLIENTS_UID_MAX)
 		return -EUSERS;
@@ -141,7 +142,7 @@ static int make_room(struct packet_server *server, const struct client *client)
 	return 0;
 }
 
-static int open_client(struct packet_server *server, struct client *client)
+static int open_client(struct packet_server *server, struct sys_client *client)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
@@ -163,7 +164,7 @@ static int open_client(struct packet_server *server, struct client *client)
 /* Takes the descriptor in any case. */
 static int add_client(struct packet_server *server, int fd)
 {
-	struct client *client = memory_alloc(sizeof(*client));
+	struct sys_client *client = memory_alloc(sizeof(*client));
 	int result;
 
 	client->server = server;
@@ -211,7 +212,7 @@ static void on_connect(uv_poll_t *poll, int status, int events)
 
 void packet_server_cut(struct packet_server *server)
 {
-	struct client *client, *next;
+	struct sys_client *client, *next;
 
 	DL_FOREACH_SAFE (server->list, client, next) {
 		if (client != server->served)

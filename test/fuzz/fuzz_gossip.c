@@ -36,8 +36,8 @@ static void fill(void *ctx, void *bytes, size_t size)
 	}
 }
 
-static void message_check(const struct message *message, const uint8_t *bytes,
-			  size_t size)
+static void message_check(const struct member_message *message,
+			  const uint8_t *bytes, size_t size)
 {
 	struct writer writer = { 0 };
 
@@ -51,7 +51,7 @@ static void message_check(const struct message *message, const uint8_t *bytes,
 static int on_send(void *ctx, uint64_t nid, const void *bytes, size_t size)
 {
 	struct bed *bed = ctx;
-	struct message message;
+	struct member_message message;
 	uint64_t sender;
 
 	fuzz_check(size <= GOSSIP_MESSAGE_SIZE_MAX);
@@ -65,7 +65,7 @@ static int on_send(void *ctx, uint64_t nid, const void *bytes, size_t size)
 static void receive(struct bed *bed, const uint8_t *bytes, size_t size)
 {
 	struct discovery *discovery = gossip_discovery(bed->gossip);
-	struct message message;
+	struct member_message message;
 	int result = message_decode(bytes, size, &message);
 
 	fuzz_check(result == 0 || result == -EBADMSG ||

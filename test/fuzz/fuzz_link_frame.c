@@ -5,7 +5,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct frame frame;
+	struct link_frame frame;
 	uint8_t again[FRAME_READY_MAX];
 	bool is_whole = frame_decode(data, size, false, &frame) == 0;
 

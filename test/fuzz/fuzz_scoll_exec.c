@@ -17,7 +17,7 @@
 static void order_check(const uint8_t *data, size_t size)
 {
 	_auto_(writer_fini) struct writer again = { 0 };
-	struct order order;
+	struct exec_order order;
 
 	if (order_decode(data, size, &order) < 0)
 		return;

@@ -59,9 +59,9 @@ static void request_check(const uint8_t *packet, size_t size, int result)
 static void packet_run(struct softnic_session *session, const uint8_t *packet,
 		       size_t size)
 {
-	struct answer answer = { 0 };
+	struct softnic_answer answer = { 0 };
 	struct writer reply = { 0 };
-	struct wire_reply decoded;
+	struct softnic_wire_reply decoded;
 	int result = dispatch(session, packet, size, &answer);
 
 	request_check(packet, size, result);

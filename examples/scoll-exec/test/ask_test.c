@@ -28,8 +28,8 @@ struct asked_group {
 };
 
 static struct bed {
-	struct config config;
-	struct config_node nodes[NODES];
+	struct exec_config config;
+	struct exec_config_node nodes[NODES];
 	struct log log;
 	struct front front;
 	struct ask *ask;
@@ -140,11 +140,11 @@ int runs_check(struct runs *runs, uint64_t tag, uid_t uid,
 }
 
 void runs_join(struct runs *runs, const char *credential, size_t size,
-	       scoll_nid_t root, struct waiter *waiter)
+	       scoll_nid_t root, struct exec_waiter *waiter)
 {
 }
 
-void runs_leave(struct waiter *waiter)
+void runs_leave(struct exec_waiter *waiter)
 {
 }
 
@@ -153,7 +153,7 @@ void runs_stop(struct runs *runs, const uint8_t key[EXEC_ID_BYTES],
 {
 }
 
-int config_find(const struct config *config, const char *name)
+int config_find(const struct exec_config *config, const char *name)
 {
 	for (int i = 0; i < config->node_count; i++)
 		if (strcmp(config->nodes[i].name, name) == 0)
@@ -161,7 +161,7 @@ int config_find(const struct config *config, const char *name)
 	return -1;
 }
 
-int config_find_nid(const struct config *config, scoll_nid_t nid)
+int config_find_nid(const struct exec_config *config, scoll_nid_t nid)
 {
 	return (int)nid - 1;
 }

@@ -21,11 +21,11 @@ static int fd;
 
 static int setup(void **state)
 {
-	static struct config_node nodes[1] = { { .name = "n1" } };
-	static struct config config = { .munge_socket = "/nonexistent",
-					.commands_max = 4,
-					.nodes = nodes,
-					.node_count = 1 };
+	static struct exec_config_node nodes[1] = { { .name = "n1" } };
+	static struct exec_config config = { .munge_socket = "/nonexistent",
+					     .commands_max = 4,
+					     .nodes = nodes,
+					     .node_count = 1 };
 	static struct log log;
 	struct fairlead_error error;
 

@@ -13,16 +13,16 @@
 #include "base/cleanup.h"
 #include "order.h"
 
-static const struct order sample = { .id = "an id of 16 byte",
-				     .stop_digest = "a digest of some",
-				     .timeout_ms = 5000,
-				     .nodes = "n[1-3]",
-				     .command = "uptime" };
+static const struct exec_order sample = { .id = "an id of 16 byte",
+					  .stop_digest = "a digest of some",
+					  .timeout_ms = 5000,
+					  .nodes = "n[1-3]",
+					  .command = "uptime" };
 
 static void order_is_read_back_as_it_was(void **state)
 {
 	_auto_(writer_fini) struct writer writer = { 0 };
-	struct order order;
+	struct exec_order order;
 
 	order_encode(&sample, &writer);
 	assert_int_equal(order_decode(writer.data, writer.size, &order), 0);
@@ -38,7 +38,7 @@ static void order_is_read_back_as_it_was(void **state)
 static void decode_refuses_short_and_long_input(void **state)
 {
 	_auto_(writer_fini) struct writer writer = { 0 };
-	struct order order;
+	struct exec_order order;
 
 	order_encode(&sample, &writer);
 	for (size_t size = 0; size < writer.size; size++)
@@ -49,10 +49,10 @@ static void decode_refuses_short_and_long_input(void **state)
 			 -EBADMSG);
 }
 
-static int decode(struct order changed)
+static int decode(struct exec_order changed)
 {
 	_auto_(writer_fini) struct writer writer = { 0 };
-	struct order order;
+	struct exec_order order;
 	int result;
 
 	order_encode(&changed, &writer);
@@ -65,7 +65,7 @@ static int decode(struct order changed)
 static void decode_refuses_what_cannot_be_done(void **state)
 {
 	_auto_(freep) char *longest = malloc(EXEC_COMMAND_MAX + 2);
-	struct order order = sample;
+	struct exec_order order = sample;
 
 	assert_int_equal(decode(order), 0);
 	order.timeout_ms = 0;
@@ -89,7 +89,7 @@ static void decode_refuses_what_cannot_be_done(void **state)
 static void decode_names_another_version(void **state)
 {
 	_auto_(writer_fini) struct writer writer = { 0 };
-	struct order order;
+	struct exec_order order;
 
 	order_encode(&sample, &writer);
 	writer.data[0] = 2;

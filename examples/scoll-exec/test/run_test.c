@@ -21,7 +21,7 @@ static const uint8_t secret[EXEC_ID_BYTES] = "the secret";
 static const uint8_t other[EXEC_ID_BYTES] = "of another one";
 
 static struct bed {
-	struct config config;
+	struct exec_config config;
 	struct log log;
 	uv_loop_t loop;
 	struct runs *runs;
@@ -31,7 +31,7 @@ static struct bed {
 	char asked[16]; /* the last one's credential */
 	struct launcher_answer answer;
 	int control_fd; /* the supervisor's end */
-	struct waiter waiters[3];
+	struct exec_waiter waiters[3];
 	int done_count;
 } bed;
 
@@ -65,7 +65,7 @@ static void lost(void *ctx)
 	fail_msg("the launcher is taken for lost");
 }
 
-static void done(struct waiter *waiter, const struct outcome *outcome)
+static void done(struct exec_waiter *waiter, const struct outcome *outcome)
 {
 	bed.done_count++;
 }
@@ -99,7 +99,7 @@ static int teardown(void **state)
 
 static void join(int i, const char *credential)
 {
-	bed.waiters[i] = (struct waiter){ .done = done };
+	bed.waiters[i] = (struct exec_waiter){ .done = done };
 	runs_join(bed.runs, credential, strlen(credential), 1, &bed.waiters[i]);
 }
 

@@ -21,12 +21,12 @@ static int join_count;
 /* --- in the place of run.c and of libscoll --- */
 
 void runs_join(struct runs *runs, const char *credential, size_t size,
-	       scoll_nid_t root, struct waiter *waiter)
+	       scoll_nid_t root, struct exec_waiter *waiter)
 {
 	join_count++;
 }
 
-void runs_leave(struct waiter *waiter)
+void runs_leave(struct exec_waiter *waiter)
 {
 }
 

@@ -124,7 +124,7 @@ static int each_below(const char *dir, int (*call)(void *arg, const char *name),
 	return result;
 }
 
-struct walk {
+struct search_walk {
 	const char *dir;
 	const char *below; /* directly below the first one */
 	int depth;
@@ -132,12 +132,12 @@ struct walk {
 	void *arg;
 };
 
-static int walk(const struct walk *here);
+static int walk(const struct search_walk *here);
 
 static int walk_below(void *arg, const char *name)
 {
-	const struct walk *above = arg;
-	struct walk inner = *above;
+	const struct search_walk *above = arg;
+	struct search_walk inner = *above;
 	char path[GROUP_PATH_MAX];
 	int result = join(path, above->dir, name);
 
@@ -153,7 +153,7 @@ static int walk_below(void *arg, const char *name)
 		       : result;
 }
 
-static int walk(const struct walk *here)
+static int walk(const struct search_walk *here)
 {
 	_auto_(freep) char *text = NULL;
 	char path[GROUP_PATH_MAX];
@@ -182,7 +182,7 @@ int group_each(const char *dir,
 	       int (*take)(void *arg, const char *below, int32_t pid),
 	       void *arg)
 {
-	struct walk first = {
+	struct search_walk first = {
 		.dir = dir,
 		.below = "",
 		.take = take,

@@ -20,9 +20,9 @@
 #define IPV6_FREEBIND 78
 #endif
 
-struct port {
-	struct port *prev, *next;
-	struct ports *ports;
+struct attached_port {
+	struct attached_port *prev, *next;
+	struct rms_ports *ports;
 	struct adapter_port *adapter;
 	uv_poll_t poll;
 	int send_fd, receive_fd; /* our ends */
@@ -32,7 +32,7 @@ struct port {
 	size_t size; /* of what is under way */
 };
 
-struct ports {
+struct rms_ports {
 	uv_loop_t *loop;
 	uv_poll_t poll; /* of the socket */
 	uv_timer_t timer;
@@ -40,7 +40,7 @@ struct ports {
 	struct registry *registry;
 	struct clock_seam clock;
 	struct adapter *adapter;
-	struct port *list;
+	struct attached_port *list;
 	unsigned int port_count, port_max;
 	uint64_t timer_ms; /* when it is to run; DEADLINE_NONE */
 };
@@ -92,7 +92,7 @@ static int parse_address(const char *text, struct route *ret_route,
 static void transmit(void *ctx, const struct route *to, const void *bytes,
 		     size_t size)
 {
-	const struct ports *ports = ctx;
+	const struct rms_ports *ports = ctx;
 	struct sockaddr_storage address;
 	socklen_t length = to_sockaddr(to, &address);
 
@@ -105,7 +105,7 @@ static void transmit(void *ctx, const struct route *to, const void *bytes,
 static int deliver(void *ctx, void *port_ctx, uint32_t from, const void *bytes,
 		   size_t size)
 {
-	const struct port *port = port_ctx;
+	const struct attached_port *port = port_ctx;
 	uint8_t packet[RMS_PORT_RECEIVE_HEAD + RMS_MESSAGE_MAX];
 
 	for (int i = 0; i < 4; i++)
@@ -122,8 +122,8 @@ static void on_request(uv_poll_t *poll, int status, int events);
 
 static void answer(void *ctx, void *port_ctx, int result)
 {
-	struct ports *ports = ctx;
-	struct port *port = port_ctx;
+	struct rms_ports *ports = ctx;
+	struct attached_port *port = port_ctx;
 	uint8_t packet[4];
 
 	for (int i = 0; i < 4; i++)
@@ -140,18 +140,18 @@ static const struct adapter_ops adapter_ops = { transmit, deliver, answer };
 
 /* --- time --- */
 
-static void plan(struct ports *ports);
+static void plan(struct rms_ports *ports);
 
 static void on_timer(uv_timer_t *timer)
 {
-	struct ports *ports = timer->data;
+	struct rms_ports *ports = timer->data;
 
 	ports->timer_ms = DEADLINE_NONE;
 	adapter_run(ports->adapter);
 	plan(ports);
 }
 
-static void plan(struct ports *ports)
+static void plan(struct rms_ports *ports)
 {
 	uint64_t deadline = adapter_deadline_ms(ports->adapter);
 	uint64_t now = clock_monotonic_ms(&ports->clock);
@@ -173,7 +173,7 @@ static void plan(struct ports *ports)
 
 static void free_port(uv_handle_t *handle)
 {
-	struct port *port = handle->data;
+	struct attached_port *port = handle->data;
 
 	close(port->send_fd);
 	close(port->receive_fd);
@@ -181,7 +181,7 @@ static void free_port(uv_handle_t *handle)
 }
 
 /* The process's ends are dead at once. */
-static void close_port(struct port *port)
+static void close_port(struct attached_port *port)
 {
 	DL_DELETE(port->ports->list, port);
 	port->ports->port_count--;
@@ -194,8 +194,8 @@ static void close_port(struct port *port)
 
 static void detached(void *ctx, const struct attachment *attachment)
 {
-	struct ports *ports = ctx;
-	struct port *port, *next;
+	struct rms_ports *ports = ctx;
+	struct attached_port *port, *next;
 
 	DL_FOREACH_SAFE (ports->list, port, next) {
 		if (port->rail == attachment->rail &&
@@ -226,7 +226,7 @@ static pid_t sender_of(struct msghdr *message)
  * A packet of a process; descriptors with it are refused, and closed by the
  * kernel: there is room for the credentials only.
  */
-static ssize_t receive_request(const struct port *port, uint8_t *bytes,
+static ssize_t receive_request(const struct attached_port *port, uint8_t *bytes,
 			       size_t capacity, pid_t *ret_sender)
 {
 	_Alignas(struct cmsghdr)
@@ -247,8 +247,8 @@ static ssize_t receive_request(const struct port *port, uint8_t *bytes,
 
 static void on_request(uv_poll_t *poll, int status, int events)
 {
-	struct port *port = poll->data;
-	struct ports *ports = port->ports;
+	struct attached_port *port = poll->data;
+	struct rms_ports *ports = port->ports;
 	uint8_t bytes[RMS_PORT_SEND_HEAD + RMS_MESSAGE_MAX];
 	struct reader reader;
 	uint32_t to;
@@ -307,7 +307,7 @@ static int make_pairs(int ours[RMS_PORT_DESCRIPTORS],
 	return 0;
 }
 
-static int start_port(struct ports *ports, struct port *port,
+static int start_port(struct rms_ports *ports, struct attached_port *port,
 		      const struct attached *attached,
 		      int ret_fds[RMS_PORT_DESCRIPTORS])
 {
@@ -341,11 +341,11 @@ static int start_port(struct ports *ports, struct port *port,
 	return 0;
 }
 
-int ports_open(struct ports *ports, const struct caller *caller, int32_t rail,
-	       int32_t context, int ret_fds[RMS_PORT_DESCRIPTORS])
+int ports_open(struct rms_ports *ports, const struct caller *caller,
+	       int32_t rail, int32_t context, int ret_fds[RMS_PORT_DESCRIPTORS])
 {
 	struct attached attached;
-	struct port *port;
+	struct attached_port *port;
 	int result = registry_attached(ports->registry, caller, rail, context,
 				       &attached);
 
@@ -371,7 +371,7 @@ int ports_open(struct ports *ports, const struct caller *caller, int32_t rail,
 	return 0;
 }
 
-void ports_look(struct ports *ports)
+void ports_look(struct rms_ports *ports)
 {
 	adapter_rails_set(ports->adapter, ports->registry->rails_up);
 	plan(ports);
@@ -381,7 +381,7 @@ void ports_look(struct ports *ports)
 
 static void on_datagram(uv_poll_t *poll, int status, int events)
 {
-	struct ports *ports = poll->data;
+	struct rms_ports *ports = poll->data;
 	uint8_t bytes[FRAME_SIZE_MAX + 1];
 
 	for (int i = 0; i < DATAGRAMS_AT_ONCE; i++) {
@@ -395,7 +395,7 @@ static void on_datagram(uv_poll_t *poll, int status, int events)
 	plan(ports);
 }
 
-static int open_socket(struct ports *ports, const char *text,
+static int open_socket(struct rms_ports *ports, const char *text,
 		       struct fairlead_error *ret_error)
 {
 	struct route *route = &ports->registry->adapter;
@@ -427,10 +427,10 @@ static int open_socket(struct ports *ports, const char *text,
 
 int ports_create(uv_loop_t *loop, struct registry *registry,
 		 const struct clock_seam *clock, const char *address,
-		 unsigned int port_max, struct ports **ret_ports,
+		 unsigned int port_max, struct rms_ports **ret_ports,
 		 struct fairlead_error *ret_error)
 {
-	struct ports *ports = memory_alloc(sizeof(*ports));
+	struct rms_ports *ports = memory_alloc(sizeof(*ports));
 	struct adapter_seams seams = {
 		.ops = &adapter_ops,
 		.ctx = ports,
@@ -456,15 +456,15 @@ int ports_create(uv_loop_t *loop, struct registry *registry,
 
 static void free_ports(uv_handle_t *handle)
 {
-	struct ports *ports = handle->data;
+	struct rms_ports *ports = handle->data;
 
 	closep(&ports->fd);
 	free(ports);
 }
 
-void ports_destroy(struct ports *ports)
+void ports_destroy(struct rms_ports *ports)
 {
-	struct port *port, *next;
+	struct attached_port *port, *next;
 
 	if (ports == NULL)
 		return;

@@ -16,7 +16,7 @@
 
 #define PORTS_UDP_DEFAULT 7174
 
-struct ports;
+struct rms_ports;
 
 /*
  * address: where the adapters of other nodes reach this one, numeric, with a
@@ -25,16 +25,17 @@ struct ports;
  */
 int ports_create(uv_loop_t *loop, struct registry *registry,
 		 const struct clock_seam *clock, const char *address,
-		 unsigned int port_max, struct ports **ret_ports,
+		 unsigned int port_max, struct rms_ports **ret_ports,
 		 struct fairlead_error *ret_error);
 /* The loop has to run once more. The registry has no use for it any more. */
-void ports_destroy(struct ports *ports);
+void ports_destroy(struct rms_ports *ports);
 
 /*
  * For who is attached: its ends of the descriptors, which are the caller's to
  * close. As adapter_open(); -ENOMEM: there are as many as may be, too.
  */
-int ports_open(struct ports *ports, const struct caller *caller, int32_t rail,
-	       int32_t context, int ret_fds[RMS_PORT_DESCRIPTORS]);
+int ports_open(struct rms_ports *ports, const struct caller *caller,
+	       int32_t rail, int32_t context,
+	       int ret_fds[RMS_PORT_DESCRIPTORS]);
 /* After whatever may have changed the registry. */
-void ports_look(struct ports *ports);
+void ports_look(struct rms_ports *ports);

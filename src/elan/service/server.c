@@ -26,7 +26,7 @@ struct rms_server {
 	struct keeper keeper;
 	struct watches *watches;
 	struct registry *registry;
-	struct ports *ports;
+	struct rms_ports *ports;
 	const struct log *log;
 	struct packet_server *clients;
 };
@@ -52,7 +52,7 @@ static void plan_looks(struct rms_server *server)
 /* --- clients --- */
 
 /* Who has connected, and is asked for nothing more when it has ended. */
-struct client {
+struct rms_client {
 	struct caller caller;
 	int pidfd;
 };
@@ -60,7 +60,7 @@ struct client {
 static int open_client(void *ctx, int fd, const struct ucred *peer,
 		       void **ret_client)
 {
-	struct client *client = memory_alloc(sizeof(*client));
+	struct rms_client *client = memory_alloc(sizeof(*client));
 	int result = identity_of(fd, peer, &client->caller, &client->pidfd);
 
 	if (result < 0)
@@ -72,7 +72,7 @@ static int open_client(void *ctx, int fd, const struct ucred *peer,
 
 static void close_client(void *ctx, void *owned)
 {
-	struct client *client = owned;
+	struct rms_client *client = owned;
 
 	close(client->pidfd);
 	free(client);
@@ -110,7 +110,7 @@ static bool serve(void *ctx, void *owned, int fd, const void *bytes,
 		  size_t size)
 {
 	struct rms_server *server = ctx;
-	const struct client *client = owned;
+	const struct rms_client *client = owned;
 	struct writer packet = { .limit = RMS_REPLY_MAX };
 	struct packet_fds fds = { .count = 0 };
 	struct rms_request request;
@@ -181,11 +181,11 @@ static int watch_cgroups(struct rms_server *server)
 #define DESCRIPTORS_OF_ATTACHED (1 + RMS_PORT_DESCRIPTORS)
 
 /* How many of each there may be: neither takes what is for the other. */
-struct room {
+struct port_room {
 	unsigned int clients, ports;
 };
 
-static struct room find_room(void)
+static struct port_room find_room(void)
 {
 	const size_t reserve = SERVER_DESCRIPTOR_RESERVE;
 	size_t count = descriptors_want(
@@ -195,7 +195,7 @@ static struct room find_room(void)
 		count / 4 < PACKET_CLIENTS_MAX ? count / 4 : PACKET_CLIENTS_MAX;
 	size_t left = count - DESCRIPTORS_OF_CLIENT * clients;
 
-	return (struct room){
+	return (struct port_room){
 		.clients = (unsigned int)clients,
 		.ports = left < reserve
 				 ? 0
@@ -210,7 +210,7 @@ static int start(struct rms_server *server, const struct rms_options *options,
 {
 	struct notes_seam seam = notes_seam(notes);
 	struct keeper_seam keeper;
-	const struct room room = find_room();
+	const struct port_room room = find_room();
 	int listen_fd;
 	int result;
 

@@ -10,8 +10,8 @@
 #include "base/memory.h"
 #include "elan/service/proc.h"
 
-struct watch {
-	struct watch *prev, *next;
+struct rms_watch {
+	struct rms_watch *prev, *next;
 	struct watches *watches;
 	struct rms_process process;
 	uv_poll_t poll;
@@ -22,7 +22,7 @@ struct watches {
 	uv_loop_t *loop;
 	void (*ended)(void *ctx, const struct rms_process *process);
 	void *ctx;
-	struct watch *list;
+	struct rms_watch *list;
 };
 
 struct watches *watches_create(uv_loop_t *loop,
@@ -40,13 +40,13 @@ struct watches *watches_create(uv_loop_t *loop,
 
 static void on_closed(uv_handle_t *handle)
 {
-	struct watch *watch = handle->data;
+	struct rms_watch *watch = handle->data;
 
 	close(watch->pidfd);
 	free(watch);
 }
 
-static void end(struct watch *watch)
+static void end(struct rms_watch *watch)
 {
 	DL_DELETE(watch->watches->list, watch);
 	uv_close((uv_handle_t *)&watch->poll, on_closed);
@@ -54,7 +54,7 @@ static void end(struct watch *watch)
 
 void watches_destroy(struct watches *watches)
 {
-	struct watch *watch, *next;
+	struct rms_watch *watch, *next;
 
 	if (watches == NULL)
 		return;
@@ -66,7 +66,7 @@ void watches_destroy(struct watches *watches)
 
 static void on_end(uv_poll_t *poll, int status, int events)
 {
-	struct watch *watch = poll->data;
+	struct rms_watch *watch = poll->data;
 	struct watches *watches = watch->watches;
 	struct rms_process process = watch->process;
 
@@ -76,9 +76,9 @@ static void on_end(uv_poll_t *poll, int status, int events)
 
 int watches_add(struct watches *watches, const struct rms_process *process)
 {
-	_auto_(freep) struct watch *watch = NULL;
+	_auto_(freep) struct rms_watch *watch = NULL;
 	_auto_(closep) int pidfd = -1;
-	struct watch *other;
+	struct rms_watch *other;
 	int result;
 
 	DL_FOREACH (watches->list, other) {

@@ -29,7 +29,7 @@
 
 #include "base/error.h"
 
-enum exit_code {
+enum cli_exit_code {
 	EXIT_DONE = 0,
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,

@@ -63,7 +63,8 @@ static void local_address(const char *manager, char ret_host[INET6_ADDRSTRLEN])
 }
 
 static int place_find(const struct config *config, bool is_manager,
-		      struct place *ret_place, struct fairlead_error *ret_error)
+		      struct endpoint_place *ret_place,
+		      struct fairlead_error *ret_error)
 {
 	char local[INET6_ADDRSTRLEN];
 	struct address bound = { 0 }, named = { 0 };
@@ -90,7 +91,8 @@ static int place_find(const struct config *config, bool is_manager,
 	return place_choose(&terms, ret_place, ret_error);
 }
 
-static int try_open(const struct config *config, const struct place *place,
+static int try_open(const struct config *config,
+		    const struct endpoint_place *place,
 		    struct fairlead_error *ret_error)
 {
 	char port[8];
@@ -150,7 +152,7 @@ static int become(const struct passwd *user, struct fairlead_error *ret_error)
 
 /* As the daemon, which has given up privileges before it opens its own. */
 static int try_open_as(const struct passwd *user, const struct config *config,
-		       const struct place *place,
+		       const struct endpoint_place *place,
 		       struct fairlead_error *ret_error)
 {
 	struct fairlead_error error = { 0 };
@@ -219,7 +221,7 @@ void doctor_try_endpoint(struct doctor *doctor, bool is_manager)
 	const char *as = geteuid() == 0 ? "root" : "yourself";
 	const struct passwd *user = NULL;
 	struct fairlead_error error;
-	struct place place;
+	struct endpoint_place place;
 	char port[8];
 	int result;
 

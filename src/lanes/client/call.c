@@ -21,7 +21,7 @@
 
 #define READ_BYTES 65536
 
-static struct call *find_call(struct fairlead *handle, uint64_t id)
+static struct client_call *find_call(struct fairlead *handle, uint64_t id)
 {
 	for (size_t i = 0; i < FAIRLEAD_CALLS_MAX; i++)
 		if (handle->calls[i].id == id)
@@ -90,7 +90,7 @@ int handle_start(struct fairlead *handle, const char *op, const json_t *members,
 		 struct fairlead_error *ret_error)
 {
 	json_auto_t *request = NULL;
-	struct call *call;
+	struct client_call *call;
 	int result;
 
 	if (handle->lost.code < 0)
@@ -108,7 +108,9 @@ int handle_start(struct fairlead *handle, const char *op, const json_t *members,
 	result = write_request(handle, request, ret_error);
 	if (result < 0)
 		return result;
-	*call = (struct call){ .id = handle->next_id, .fn = fn, .arg = arg };
+	*call = (struct client_call){ .id = handle->next_id,
+				      .fn = fn,
+				      .arg = arg };
 	*ret_id = handle->next_id++;
 	return 0;
 }
@@ -131,21 +133,21 @@ int fairlead_call_start(struct fairlead *handle, const char *op,
 
 void handle_forget(struct fairlead *handle, uint64_t id)
 {
-	struct call *call;
+	struct client_call *call;
 
 	assert(id > 0);
 	call = find_call(handle, id);
 	if (call)
-		*call = (struct call){ 0 };
+		*call = (struct client_call){ 0 };
 }
 
-static void deliver(struct fairlead *handle, struct call *slot,
+static void deliver(struct fairlead *handle, struct client_call *slot,
 		    const struct fairlead_answer *answer)
 {
-	struct call call = *slot;
+	struct client_call call = *slot;
 	bool was_delivering = handle->is_delivering;
 
-	*slot = (struct call){ 0 };
+	*slot = (struct client_call){ 0 };
 	if (!call.fn)
 		return;
 	handle->is_delivering = true;
@@ -209,7 +211,7 @@ static int take_answer(struct fairlead *handle,
 		.hint = answer->hint ? answer->hint : "",
 		.json = json,
 	};
-	struct call *call;
+	struct client_call *call;
 
 	if (answer->id >= handle->next_id)
 		return -EPROTO;

@@ -16,7 +16,7 @@
 #define HANDLE_TIMEOUT_MS 60000 /* unless it is set */
 
 /* A call that waits for its answer. id 0: the slot is free. */
-struct call {
+struct client_call {
 	uint64_t id;
 	fairlead_answer_fn *fn; /* NULL: nobody wants to know */
 	void *arg;
@@ -27,7 +27,7 @@ struct fairlead {
 	struct tunnel *tunnel; /* over TCP; NULL: a Unix socket */
 	uint32_t timeout_ms;
 	uint64_t next_id;
-	struct call calls[FAIRLEAD_CALLS_MAX];
+	struct client_call calls[FAIRLEAD_CALLS_MAX];
 	struct writer out; /* frames to send ... */
 	size_t sent_bytes; /* ... of which so much is sent */
 	struct splitter in;

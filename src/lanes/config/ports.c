@@ -13,23 +13,23 @@
 
 #define PORTS_MAX 5
 
-struct port {
+struct config_port {
 	const char *section;
 	const char *key;
 	struct address address;
 };
 
-struct ports {
-	struct port ports[PORTS_MAX];
+struct config_ports {
+	struct config_port ports[PORTS_MAX];
 	size_t count;
 };
 
-static void add(struct ports *ports, const char *section, const char *key,
-		const char *text)
+static void add(struct config_ports *ports, const char *section,
+		const char *key, const char *text)
 {
-	struct port *port = &ports->ports[ports->count];
+	struct config_port *port = &ports->ports[ports->count];
 
-	*port = (struct port){ .section = section, .key = key };
+	*port = (struct config_port){ .section = section, .key = key };
 	if (*text != 0 &&
 	    address_parse_listen(text, &port->address, NULL) == 0 &&
 	    port->address.port != 0)
@@ -52,8 +52,9 @@ static bool is_clash(const struct address *one, const struct address *other)
 		is_everywhere(one->host) || is_everywhere(other->host));
 }
 
-static void report(const struct config *config, const struct port *first,
-		   const struct port *second, struct settings_errors *errors)
+static void report(const struct config *config, const struct config_port *first,
+		   const struct config_port *second,
+		   struct settings_errors *errors)
 {
 	const struct settings settings = conf_settings(
 		conf_find(&config->conf, 0, second->section, ""), errors);
@@ -70,7 +71,7 @@ void ports_check(const struct config *config, unsigned int roles,
 	const struct config_manager *manager = &config->manager;
 	const struct config_fabric *fabric = &config->fabric;
 	bool is_node = (roles & CONFIG_ROLE_NODE) != 0;
-	struct ports ports = { 0 };
+	struct config_ports ports = { 0 };
 
 	if ((roles & CONFIG_ROLE_MANAGER) == 0)
 		return;

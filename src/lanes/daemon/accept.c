@@ -26,10 +26,10 @@
 #define SAY_MS     60000 /* at most one line in so long */
 #define SPARE_PATH "/dev/null"
 
-struct place {
+struct daemon_place {
 	int fd;
 	uint64_t cookie; /* of the socket */
-	struct place *prev, *next;
+	struct daemon_place *prev, *next;
 };
 
 /* The process's. */
@@ -37,10 +37,11 @@ static struct {
 	size_t max; /* 0: no maximum */
 	size_t room;
 	size_t count;
-	struct place *fresh;   /* maybe not answered; the first came first */
-	struct place *settled; /* answered */
-	struct place *ending;  /* shut down */
-	int spare_fd;          /* for who comes when there is none; or -1 */
+	struct daemon_place
+		*fresh; /* maybe not answered; the first came first */
+	struct daemon_place *settled; /* answered */
+	struct daemon_place *ending;  /* shut down */
+	int spare_fd; /* for who comes when there is none; or -1 */
 	const struct log *log;
 	uint64_t said_ms;
 } places;
@@ -54,35 +55,35 @@ static int cookie_get(int fd, uint64_t *ret_cookie)
 	return getsockopt(fd, SOL_SOCKET, SO_COOKIE, ret_cookie, &size);
 }
 
-static bool is_gone(const struct place *place)
+static bool is_gone(const struct daemon_place *place)
 {
 	uint64_t cookie;
 
 	return cookie_get(place->fd, &cookie) < 0 || cookie != place->cookie;
 }
 
-static void place_free(struct place **list, struct place *place)
+static void place_free(struct daemon_place **list, struct daemon_place *place)
 {
 	DL_DELETE(*list, place);
 	places.count--;
 	free(place);
 }
 
-static void place_move(struct place **from, struct place **to,
-		       struct place *place)
+static void place_move(struct daemon_place **from, struct daemon_place **to,
+		       struct daemon_place *place)
 {
 	DL_DELETE(*from, place);
 	DL_APPEND(*to, place);
 }
 
-static void place_end(struct place **list, struct place *place)
+static void place_end(struct daemon_place **list, struct daemon_place *place)
 {
 	shutdown(place->fd, SHUT_RDWR);
 	place_move(list, &places.ending, place);
 }
 
 /* What cannot be known is as of one that is needed. */
-static void look(const struct place *place, bool *ret_is_answered,
+static void look(const struct daemon_place *place, bool *ret_is_answered,
 		 bool *ret_is_silent)
 {
 	struct tcp_info info = { 0 };
@@ -97,12 +98,12 @@ static void look(const struct place *place, bool *ret_is_answered,
 }
 
 /* In one of the lists: true when there is room, or will be. */
-static bool find_room(struct place **list)
+static bool find_room(struct daemon_place **list)
 {
 	bool is_fresh = list == &places.fresh;
 
 	for (int i = 0; i < LOOKS_MAX && *list != NULL; i++) {
-		struct place *place = *list;
+		struct daemon_place *place = *list;
 		bool is_answered, is_silent;
 
 		if (is_gone(place)) {
@@ -167,7 +168,7 @@ static void turn_away(int listener)
 
 static int place_take(int fd)
 {
-	_auto_(freep) struct place *place = calloc(1, sizeof(*place));
+	_auto_(freep) struct daemon_place *place = calloc(1, sizeof(*place));
 
 	if (place == NULL || cookie_get(fd, &place->cookie) < 0)
 		return -ENOMEM;

@@ -28,7 +28,7 @@ struct daemon {
 	struct log *log;
 	struct descriptor_shares shares; /* of each role */
 	struct manager *manager;
-	struct node *node;
+	struct node_role *node;
 	int result;
 	struct fairlead_error *error;
 };
@@ -58,7 +58,7 @@ static void on_manager_stopped(void *ctx)
 static void stop(struct daemon *daemon)
 {
 	struct manager *manager = daemon->manager;
-	struct node *node = daemon->node;
+	struct node_role *node = daemon->node;
 
 	daemon->manager = NULL;
 	daemon->node = NULL;

@@ -7,14 +7,14 @@
 #include "base/log.h"
 #include "lanes/config/config.h"
 
-enum action {
+enum daemon_action {
 	ACTION_RUN,
 	ACTION_CHECK_CONFIG,
 	ACTION_CHECK_JOURNAL,
 };
 
 struct fairleadd_options {
-	enum action action;
+	enum daemon_action action;
 	unsigned int roles; /* flags of enum config_role */
 	const char *config_path;
 	bool is_recovery;

@@ -71,7 +71,7 @@ static bool is_usable(const struct ifaddrs *entry)
 }
 
 static void place_take(const struct sockaddr *address, uint16_t port,
-		       struct place *ret_place)
+		       struct endpoint_place *ret_place)
 {
 	size_t size;
 
@@ -114,7 +114,7 @@ static bool is_ours(const struct ifaddrs *addresses,
 
 static int choose_address(const struct ifaddrs *addresses,
 			  const struct sockaddr *address, uint16_t port,
-			  const char *text, struct place *ret_place,
+			  const char *text, struct endpoint_place *ret_place,
 			  struct fairlead_error *ret_error)
 {
 	if (is_wildcard(address))
@@ -134,7 +134,8 @@ static int choose_address(const struct ifaddrs *addresses,
 
 /* The family of `near` is preferred: it is how the others are reached. */
 static int choose_interface(const struct ifaddrs *addresses, const char *name,
-			    int near, uint16_t port, struct place *ret_place,
+			    int near, uint16_t port,
+			    struct endpoint_place *ret_place,
 			    struct fairlead_error *ret_error)
 {
 	const struct ifaddrs *best = NULL;
@@ -207,12 +208,12 @@ static const struct sockaddr *named(const struct ifaddrs *addresses,
 }
 
 static int choose_any(const struct ifaddrs *addresses, const char *name,
-		      int family, struct place *ret_place,
+		      int family, struct endpoint_place *ret_place,
 		      struct fairlead_error *ret_error)
 {
 	const struct sockaddr *found = named(addresses, name, family);
 	bool is_named = found != NULL;
-	struct place one, other;
+	struct endpoint_place one, other;
 
 	for (; addresses != NULL && !is_named;
 	     addresses = addresses->ifa_next) {
@@ -230,7 +231,7 @@ static int choose_any(const struct ifaddrs *addresses, const char *name,
 		}
 		found = addresses->ifa_addr;
 	}
-	*ret_place = (struct place){ 0 };
+	*ret_place = (struct endpoint_place){ 0 };
 	if (found != NULL)
 		place_take(found, 0, ret_place);
 	else /* nobody but us */
@@ -239,7 +240,8 @@ static int choose_any(const struct ifaddrs *addresses, const char *name,
 	return 0;
 }
 
-int place_choose(const struct place_terms *terms, struct place *ret_place,
+int place_choose(const struct place_terms *terms,
+		 struct endpoint_place *ret_place,
 		 struct fairlead_error *ret_error)
 {
 	_auto_(addresses_free) struct ifaddrs *addresses = NULL;

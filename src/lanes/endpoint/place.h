@@ -20,7 +20,7 @@ struct place_terms {
 	const char *name;
 };
 
-struct place {
+struct endpoint_place {
 	char host[INET6_ADDRSTRLEN]; /* numeric */
 	uint16_t port;               /* 0: any */
 };
@@ -29,7 +29,8 @@ struct place {
  * -EINVAL, -ENODEV (no such interface), -EADDRNOTAVAIL, -ENOTUNIQ (several
  * would do), with a text that says what to do. May wait for names to be looked up.
  */
-int place_choose(const struct place_terms *terms, struct place *ret_place,
+int place_choose(const struct place_terms *terms,
+		 struct endpoint_place *ret_place,
 		 struct fairlead_error *ret_error);
 /* Whether the machine still has it. */
 bool place_is_here(const char *host);

@@ -20,7 +20,7 @@ static const char *const phase_names[] = {
 	[PHASE_OVER] = "over",
 };
 
-static bool phase_is(enum phase phase, const char *state)
+static bool phase_is(enum manager_phase phase, const char *state)
 {
 	if (strcmp(state, "released") == 0 || strcmp(state, "failed") == 0)
 		return phase == PHASE_OVER || phase == PHASE_RELEASING;
@@ -29,7 +29,7 @@ static bool phase_is(enum phase phase, const char *state)
 
 static void compare_record(struct check *check, struct record *record)
 {
-	const struct replay *replay = &check->replay;
+	const struct manager_replay *replay = &check->replay;
 	const char *state =
 		json_string_value(json_object_get(record->view, "state"));
 	const char *key =
@@ -58,7 +58,7 @@ static void compare_record(struct check *check, struct record *record)
 
 static void compare_gone(struct check *check)
 {
-	const struct replay *replay = &check->replay;
+	const struct manager_replay *replay = &check->replay;
 
 	if (replay->has_failed_reserve)
 		return;
@@ -78,7 +78,7 @@ static void compare_gone(struct check *check)
 
 void check_events_end(struct check *check)
 {
-	struct replay *replay = &check->replay;
+	struct manager_replay *replay = &check->replay;
 	struct record *record;
 
 	if (replay->grant_id == 0)
@@ -92,12 +92,12 @@ void check_events_end(struct check *check)
 		compare_gone(check);
 	json_decref(replay->context);
 	json_decref(replay->freed);
-	*replay = (struct replay){ 0 };
+	*replay = (struct manager_replay){ 0 };
 }
 
 static void on_request(struct check *check, json_t *context)
 {
-	struct replay *replay = &check->replay;
+	struct manager_replay *replay = &check->replay;
 	const char *name =
 		json_string_value(json_object_get(context, "interconnect"));
 
@@ -118,10 +118,10 @@ static void on_free(struct check *check, json_t *context)
 }
 
 /* Where an event leads, by name; others lead nowhere. */
-static const struct step {
+static const struct manager_step {
 	const char *name;
 	unsigned int from; /* phases, as bits */
-	enum phase to;
+	enum manager_phase to;
 } steps[] = {
 	{ "request", 1u << PHASE_NONE, PHASE_REQUESTED },
 	{ "apply", 1u << PHASE_RESERVED, PHASE_APPLYING },
@@ -146,7 +146,7 @@ static bool is_of_no_phase(const char *name)
 	return false;
 }
 
-static const struct step *find_step(const char *name)
+static const struct manager_step *find_step(const char *name)
 {
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		if (strcmp(name, steps[i].name) == 0)
@@ -157,10 +157,10 @@ static const struct step *find_step(const char *name)
 
 static void take_step(struct check *check, const char *name, json_t *context)
 {
-	struct replay *replay = &check->replay;
-	const struct step *step = find_step(name);
+	struct manager_replay *replay = &check->replay;
+	const struct manager_step *step = find_step(name);
 	unsigned int from = 1u << PHASE_REQUESTED;
-	enum phase to = PHASE_RESERVED;
+	enum manager_phase to = PHASE_RESERVED;
 
 	if (step != NULL) {
 		from = step->from;
@@ -181,7 +181,7 @@ static void take_step(struct check *check, const char *name, json_t *context)
 int check_event(void *arg, const struct store_row *row)
 {
 	struct check *check = arg;
-	struct replay *replay = &check->replay;
+	struct manager_replay *replay = &check->replay;
 	json_t *event = json_loadb(row->body, row->size, 0, NULL);
 	const char *name = json_string_value(json_object_get(event, "name"));
 	json_t *context = json_object_get(event, "context");

@@ -128,7 +128,7 @@ static bool fill_lane(const struct check *check, size_t driver, json_t *sets,
 
 bool check_is_reservation(const struct check *check, json_t *sets)
 {
-	const struct replay *replay = &check->replay;
+	const struct manager_replay *replay = &check->replay;
 	size_t driver = find_driver(check, replay->interconnect);
 	struct fairlead_lane lane = { .grant_id = replay->grant_id };
 	_auto_(freep) char *text = NULL;

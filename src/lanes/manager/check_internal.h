@@ -9,7 +9,7 @@
 #include "lanes/manager/core/core.h"
 #include "lanes/manager/role_internal.h"
 
-enum phase {
+enum manager_phase {
 	PHASE_NONE,
 	PHASE_REQUESTED,
 	PHASE_RESERVED,
@@ -28,9 +28,9 @@ struct record {
 };
 
 /* What the events of one grant have said so far. */
-struct replay {
+struct manager_replay {
 	uint64_t grant_id;
-	enum phase phase;
+	enum manager_phase phase;
 	bool has_failed_reserve;
 	char interconnect[FAIRLEAD_DRIVER_NAME_MAX + 1];
 	json_t *context; /* of the driver's event */
@@ -42,7 +42,7 @@ struct check {
 	const struct role_config *config;
 	void *states[CORE_DRIVERS_MAX]; /* of the drivers' manager halves */
 	struct record *records;
-	struct replay replay;
+	struct manager_replay replay;
 	size_t grant_count;
 	size_t event_count;
 	size_t problem_count;

@@ -17,9 +17,9 @@
 
 #define WARNING_MAX 256
 
-static struct client *find(const struct engine *engine, uint64_t peer)
+static struct manager_client *find(const struct engine *engine, uint64_t peer)
 {
-	struct client *client;
+	struct manager_client *client;
 
 	HASH_FIND(hh, engine->clients, &peer, sizeof(peer), client);
 	return client;
@@ -92,7 +92,7 @@ static void count(struct engine *engine, const struct open_request *request,
 bool clients_goes_first(const struct engine *engine, uint64_t token)
 {
 	const struct open_request *request;
-	const struct client *client = NULL;
+	const struct manager_client *client = NULL;
 
 	HASH_FIND(hh, engine->requests, &token, sizeof(token), request);
 	if (request != NULL)
@@ -104,7 +104,7 @@ void clients_answer(struct engine *engine, uint64_t token, int result,
 		    const char *text, const char *hint, const char *members)
 {
 	struct open_request *request;
-	struct client *client;
+	struct manager_client *client;
 
 	HASH_FIND(hh, engine->requests, &token, sizeof(token), request);
 	if (request == NULL)
@@ -144,7 +144,7 @@ void clients_fail_all(struct engine *engine, int result, const char *text,
 void engine_client_opened(struct engine *engine, uint64_t peer, uid_t uid,
 			  bool is_remote)
 {
-	struct client *client;
+	struct manager_client *client;
 
 	if (HASH_COUNT(engine->clients) >= CLIENT_CONNECTIONS_MAX) {
 		refuse(engine, peer, 0, -EAGAIN,
@@ -162,7 +162,7 @@ void engine_client_opened(struct engine *engine, uint64_t peer, uid_t uid,
 
 void engine_client_closed(struct engine *engine, uint64_t peer)
 {
-	struct client *client = find(engine, peer);
+	struct manager_client *client = find(engine, peer);
 
 	if (client == NULL)
 		return;
@@ -183,7 +183,7 @@ void engine_client_violated(struct engine *engine, uint64_t peer, int reason)
 	close_peer(engine, peer);
 }
 
-static const struct op *find_op(const char *name)
+static const struct manager_op *find_op(const char *name)
 {
 	for (size_t i = 0; i < op_count; i++) {
 		if (strcmp(ops[i].name, name) == 0)
@@ -210,7 +210,7 @@ bool engine_goes_first(const struct engine *engine, uid_t uid)
 }
 
 static struct core_caller caller_of(const struct engine *engine,
-				    const struct client *client)
+				    const struct manager_client *client)
 {
 	return (struct core_caller){
 		.uid = client->uid,
@@ -220,7 +220,7 @@ static struct core_caller caller_of(const struct engine *engine,
 }
 
 /* 0 when this caller may do this now. */
-static int check_call(const struct engine *engine, const struct op *op,
+static int check_call(const struct engine *engine, const struct manager_op *op,
 		      const struct core_caller *caller, const char **ret_hint,
 		      struct fairlead_error *ret_error)
 {
@@ -257,8 +257,9 @@ static int check_call(const struct engine *engine, const struct op *op,
 }
 
 /* The token of a new open request; 0 when there is no room. */
-static uint64_t open_request(struct engine *engine, struct client *client,
-			     uint64_t id, const struct op *op)
+static uint64_t open_request(struct engine *engine,
+			     struct manager_client *client, uint64_t id,
+			     const struct manager_op *op)
 {
 	struct open_request *request;
 
@@ -277,12 +278,12 @@ static uint64_t open_request(struct engine *engine, struct client *client,
 	return request->token;
 }
 
-static void serve(struct engine *engine, struct client *client,
+static void serve(struct engine *engine, struct manager_client *client,
 		  const json_t *message)
 {
-	struct call call = { .engine = engine, .message = message };
+	struct manager_call call = { .engine = engine, .message = message };
 	struct fairlead_error error;
-	const struct op *op = NULL;
+	const struct manager_op *op = NULL;
 	const char *hint = NULL;
 	const char *name;
 	uint64_t id;
@@ -323,7 +324,7 @@ static void serve(struct engine *engine, struct client *client,
 void engine_client_received(struct engine *engine, uint64_t peer,
 			    const void *text, size_t size)
 {
-	struct client *client = find(engine, peer);
+	struct manager_client *client = find(engine, peer);
 	struct fairlead_error error;
 	json_t *message;
 	int result;
@@ -343,8 +344,8 @@ void engine_client_received(struct engine *engine, uint64_t peer,
 
 void engine_clients_fini(struct engine *engine)
 {
-	struct client *client;
-	struct client *next_client;
+	struct manager_client *client;
+	struct manager_client *next_client;
 	struct open_request *request;
 	struct open_request *next_request;
 

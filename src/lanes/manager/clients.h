@@ -4,7 +4,7 @@
 
 #include "lanes/manager/internal.h"
 
-struct client {
+struct manager_client {
 	uint64_t peer;
 	uid_t uid;
 	bool is_remote;
@@ -48,24 +48,24 @@ void events_fini(struct engine *engine);
 
 /* --- ops.c, query.c --- */
 
-struct call;
+struct manager_call;
 
 /* What an operator asks for is logged, with who it was. */
-void call_log_act(const struct call *call);
-void run_node_query(struct call *call);
-void run_node_clean(struct call *call);
+void call_log_act(const struct manager_call *call);
+void run_node_query(struct manager_call *call);
+void run_node_clean(struct manager_call *call);
 /* The end of its fan-out. */
 void query_done(struct engine *engine, uint64_t token,
 		const struct fanout_answer *answers, size_t count);
 
-struct call {
+struct manager_call {
 	struct engine *engine;
 	struct core_caller caller;
 	uint64_t token;
 	const json_t *message;
 };
 
-struct op {
+struct manager_op {
 	const char *name;
 	enum {
 		OP_FOR_ALL,
@@ -75,9 +75,9 @@ struct op {
 	bool is_change; /* refused by a stopped manager */
 	bool needs_core;
 	const char *const *members; /* besides v, id and op; ended by NULL */
-	void (*run)(struct call *call);
+	void (*run)(struct manager_call *call);
 	bool needs_caller; /* nothing is done for one who has hung up */
 };
 
-extern const struct op ops[];
+extern const struct manager_op ops[];
 extern const size_t op_count;

@@ -16,7 +16,7 @@
 
 #define OUTPUT_MAX 512 /* bytes of standard error that are kept */
 
-struct command {
+struct manager_command {
 	struct commands *commands;
 	char *path;
 	char *node;
@@ -30,7 +30,7 @@ struct command {
 	char text[OUTPUT_MAX];
 	size_t text_size;
 	char scratch[OUTPUT_MAX]; /* what is read and not kept */
-	struct command *prev, *next;
+	struct manager_command *prev, *next;
 };
 
 struct commands {
@@ -39,14 +39,14 @@ struct commands {
 	uint64_t timeout_ms;
 	command_done_fn *done;
 	void *done_ctx;
-	struct command *waiting;
-	struct command *running;
+	struct manager_command *waiting;
+	struct manager_command *running;
 	size_t waiting_count;
 	size_t running_count;
 	bool is_destroyed;
 };
 
-static void command_free(struct command *command)
+static void command_free(struct manager_command *command)
 {
 	free(command->path);
 	free(command->node);
@@ -58,7 +58,7 @@ static void start_waiting(struct commands *commands);
 
 static void on_closed(uv_handle_t *handle)
 {
-	struct command *command = handle->data;
+	struct manager_command *command = handle->data;
 	struct commands *commands = command->commands;
 
 	if (--command->open_count > 0)
@@ -78,14 +78,14 @@ static void close_handle(uv_handle_t *handle)
 		uv_close(handle, on_closed);
 }
 
-static void close_all(struct command *command)
+static void close_all(struct manager_command *command)
 {
 	close_handle((uv_handle_t *)&command->process);
 	close_handle((uv_handle_t *)&command->output);
 	close_handle((uv_handle_t *)&command->timer);
 }
 
-static void tell_done(const struct command *command, int result)
+static void tell_done(const struct manager_command *command, int result)
 {
 	const struct commands *commands = command->commands;
 
@@ -95,7 +95,7 @@ static void tell_done(const struct command *command, int result)
 }
 
 /* The loop may hear of the end before it hears of the last words. */
-static void read_rest(struct command *command)
+static void read_rest(struct manager_command *command)
 {
 	size_t left = OUTPUT_MAX - command->text_size;
 	ssize_t count;
@@ -110,7 +110,7 @@ static void read_rest(struct command *command)
 
 static void on_ended(uv_process_t *process, int64_t status, int term_signal)
 {
-	struct command *command = process->data;
+	struct manager_command *command = process->data;
 	const struct log *log = command->commands->log;
 
 	read_rest(command);
@@ -136,7 +136,7 @@ static void on_ended(uv_process_t *process, int64_t status, int term_signal)
 
 static void on_late(uv_timer_t *timer)
 {
-	struct command *command = timer->data;
+	struct manager_command *command = timer->data;
 
 	command->is_late = true;
 	kill(-command->process.pid, SIGKILL);
@@ -144,7 +144,7 @@ static void on_late(uv_timer_t *timer)
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
-	struct command *command = handle->data;
+	struct manager_command *command = handle->data;
 	size_t left = OUTPUT_MAX - command->text_size;
 
 	*buffer = left > 0 ? uv_buf_init(command->text + command->text_size,
@@ -155,7 +155,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 static void on_output(uv_stream_t *stream, ssize_t count,
 		      const uv_buf_t *buffer)
 {
-	struct command *command = stream->data;
+	struct manager_command *command = stream->data;
 
 	if (count < 0)
 		uv_read_stop(stream);
@@ -163,7 +163,7 @@ static void on_output(uv_stream_t *stream, ssize_t count,
 		command->text_size += (size_t)count;
 }
 
-static int spawn(struct command *command)
+static int spawn(struct manager_command *command)
 {
 	char *args[] = { command->path, command->node, command->reason, NULL };
 	uv_stdio_container_t stdio[] = {
@@ -186,7 +186,7 @@ static int spawn(struct command *command)
 	return uv_spawn(command->commands->loop, &command->process, &options);
 }
 
-static void start(struct command *command)
+static void start(struct manager_command *command)
 {
 	struct commands *commands = command->commands;
 	int result;
@@ -216,7 +216,7 @@ static void start_waiting(struct commands *commands)
 {
 	while (commands->waiting != NULL &&
 	       commands->running_count < COMMANDS_RUNNING_MAX) {
-		struct command *command = commands->waiting;
+		struct manager_command *command = commands->waiting;
 
 		DL_DELETE(commands->waiting, command);
 		commands->waiting_count--;
@@ -240,8 +240,8 @@ struct commands *commands_create(uv_loop_t *loop, const struct log *log,
 
 void commands_destroy(struct commands *commands)
 {
-	struct command *command;
-	struct command *next;
+	struct manager_command *command;
+	struct manager_command *next;
 
 	if (commands == NULL)
 		return;
@@ -261,7 +261,7 @@ void commands_destroy(struct commands *commands)
 void commands_run(struct commands *commands, const char *path, const char *node,
 		  const char *reason, uint64_t id)
 {
-	struct command *command;
+	struct manager_command *command;
 
 	if (commands->waiting_count >= COMMANDS_WAITING_MAX) {
 		log_error(commands->log,

@@ -27,15 +27,15 @@
 #define AHEAD_ROWS  128
 #define AHEAD_COUNT 16 /* in flight: then they are as large as they may be */
 
-static struct group *last_group(const struct engine *engine)
+static struct manager_group *last_group(const struct engine *engine)
 {
 	return engine->groups == NULL ? NULL : engine->groups->prev;
 }
 
 /* The group that collects. */
-static struct group *collecting(struct engine *engine)
+static struct manager_group *collecting(struct engine *engine)
 {
-	struct group *group = last_group(engine);
+	struct manager_group *group = last_group(engine);
 
 	if (group != NULL && !group->is_submitted)
 		return group;
@@ -45,7 +45,7 @@ static struct group *collecting(struct engine *engine)
 	return group;
 }
 
-static void group_destroy(struct group *group)
+static void group_destroy(struct manager_group *group)
 {
 	struct output *output;
 	struct output *next;
@@ -58,7 +58,7 @@ static void group_destroy(struct group *group)
 
 void commit_store(struct engine *engine, const struct store_row *row)
 {
-	struct group *group = collecting(engine);
+	struct manager_group *group = collecting(engine);
 
 	if (group->batch == NULL)
 		group->batch = store_batch_create();
@@ -88,8 +88,8 @@ const char *commit_failure_hint(int result)
 static void fail(struct engine *engine, int result)
 {
 	const char *text = engine->ops->store_error(engine->ops_ctx);
-	struct group *group;
-	struct group *next;
+	struct manager_group *group;
+	struct manager_group *next;
 
 	if (*text == 0)
 		text = strerror(-result);
@@ -113,7 +113,7 @@ static void fail(struct engine *engine, int result)
 }
 
 /* Detached from the engine: outputs may collect in other groups. */
-static void run_outputs(struct engine *engine, struct group *group)
+static void run_outputs(struct engine *engine, struct manager_group *group)
 {
 	struct output *output;
 
@@ -125,7 +125,7 @@ static void run_outputs(struct engine *engine, struct group *group)
 
 static void on_committed(void *arg, int result);
 
-static void submit(struct engine *engine, struct group *group)
+static void submit(struct engine *engine, struct manager_group *group)
 {
 	group->is_submitted = true;
 	engine->submitted_count++;
@@ -138,14 +138,14 @@ static void submit(struct engine *engine, struct group *group)
 /* The disk works on the next group while the outputs of this one are done. */
 static void submit_next(struct engine *engine)
 {
-	struct group *group = engine->groups;
+	struct manager_group *group = engine->groups;
 
 	if (group != NULL && !group->is_submitted && group->batch != NULL)
 		submit(engine, group);
 }
 
 /* is_last: of the groups that were one transaction. */
-static void count(struct engine *engine, const struct group *group,
+static void count(struct engine *engine, const struct manager_group *group,
 		  bool is_last)
 {
 	struct counters *counters = &engine->counters;
@@ -165,7 +165,7 @@ static void count(struct engine *engine, const struct group *group,
 
 static void on_committed(void *arg, int result)
 {
-	struct group *group = arg;
+	struct manager_group *group = arg;
 	struct engine *engine = group->engine;
 
 	assert(group == engine->groups);
@@ -191,7 +191,7 @@ static void on_committed(void *arg, int result)
 /* True when there may be more to do. */
 static bool flush_first(struct engine *engine)
 {
-	struct group *group = engine->groups;
+	struct manager_group *group = engine->groups;
 
 	if (group == NULL || group->is_submitted)
 		return false;
@@ -205,7 +205,8 @@ static bool flush_first(struct engine *engine)
 	return engine->core != NULL;
 }
 
-static bool is_enough(const struct engine *engine, const struct group *group)
+static bool is_enough(const struct engine *engine,
+		      const struct manager_group *group)
 {
 	if (group->batch == NULL)
 		return false;
@@ -216,7 +217,7 @@ static bool is_enough(const struct engine *engine, const struct group *group)
 
 void commit_flush(struct engine *engine)
 {
-	struct group *group;
+	struct manager_group *group;
 
 	if (engine->is_flushing || engine->core == NULL)
 		return;
@@ -231,8 +232,8 @@ void commit_flush(struct engine *engine)
 
 void commit_fini(struct engine *engine)
 {
-	struct group *group;
-	struct group *next;
+	struct manager_group *group;
+	struct manager_group *next;
 
 	DL_FOREACH_SAFE (engine->groups, group, next) {
 		DL_DELETE(engine->groups, group);

@@ -4,7 +4,7 @@
 
 #include "lanes/manager/outputs.h"
 
-struct group {
+struct manager_group {
 	struct engine *engine;
 	struct store_batch *batch; /* NULL: no rows yet, or submitted */
 	size_t row_count;
@@ -12,7 +12,7 @@ struct group {
 	uint64_t submitted_ms; /* likewise */
 	bool is_submitted;
 	struct output *outputs;
-	struct group *prev, *next;
+	struct manager_group *prev, *next;
 };
 
 void commit_store(struct engine *engine, const struct store_row *row);

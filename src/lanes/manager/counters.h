@@ -30,7 +30,7 @@ struct op_metrics {
 	uint64_t failed_count;
 };
 
-enum refusal {
+enum manager_refusal {
 	REFUSAL_MALFORMED, /* not a message of the protocol */
 	REFUSAL_KEY,       /* a false MAC, or a key that is not known */
 	REFUSAL_REPLAYED,  /* answers to another challenge */

@@ -20,7 +20,7 @@
 #define PEER_FLAG   (UINT64_C(1) << 63) /* of handles that are the gate's */
 #define CLOSING_MAX 16                  /* places for last words */
 
-struct connection {
+struct manager_connection {
 	uint64_t peer; /* of the net */
 	bool is_known; /* and open for the owner */
 	uid_t uid;
@@ -31,7 +31,8 @@ struct connection {
 	size_t answer_count; /* to be sealed */
 	size_t answer_bytes;
 	char address[64];
-	struct connection *prev, *next; /* while neither known nor closed */
+	struct manager_connection *prev,
+		*next; /* while neither known nor closed */
 	UT_hash_handle hh;
 };
 
@@ -39,9 +40,9 @@ struct gate {
 	struct gate_options options;
 	struct munge *munge;
 	struct net *net;
-	struct connection *connections; /* by peer */
-	struct connection *strangers;   /* the first came first */
-	size_t open_count;              /* of connections: not closed */
+	struct manager_connection *connections; /* by peer */
+	struct manager_connection *strangers;   /* the first came first */
+	size_t open_count;                      /* of connections: not closed */
 	struct lane requests;
 	struct lane answers;
 	bool is_destroyed;
@@ -65,7 +66,8 @@ static void on_lane_empty(void *ctx)
 }
 
 /* A request or an answer of this connection waits for munged. */
-static void add_task(struct lane *lane, const struct connection *connection,
+static void add_task(struct lane *lane,
+		     const struct manager_connection *connection,
 		     const void *bytes, size_t size)
 {
 	lane_add(lane, connection->peer, connection->uid, connection->nonce,
@@ -74,15 +76,15 @@ static void add_task(struct lane *lane, const struct connection *connection,
 
 /* --- connections --- */
 
-static struct connection *find(const struct gate *gate, uint64_t peer)
+static struct manager_connection *find(const struct gate *gate, uint64_t peer)
 {
-	struct connection *connection;
+	struct manager_connection *connection;
 
 	HASH_FIND(hh, gate->connections, &peer, sizeof(peer), connection);
 	return connection;
 }
 
-static int net_send(struct gate *gate, struct connection *connection,
+static int net_send(struct gate *gate, struct manager_connection *connection,
 		    const struct writer *frame)
 {
 	struct net_seam seam = net_seam(gate->net);
@@ -91,7 +93,7 @@ static int net_send(struct gate *gate, struct connection *connection,
 			      frame->size);
 }
 
-static void end(struct gate *gate, struct connection *connection)
+static void end(struct gate *gate, struct manager_connection *connection)
 {
 	struct net_seam seam = net_seam(gate->net);
 
@@ -106,8 +108,8 @@ static void end(struct gate *gate, struct connection *connection)
 }
 
 /* In plain, and the end: nothing vouches for what is said here. */
-static void refuse(struct gate *gate, struct connection *connection, int code,
-		   const char *text)
+static void refuse(struct gate *gate, struct manager_connection *connection,
+		   int code, const char *text)
 {
 	const char *hint = munge_hint(code);
 	json_auto_t *object =
@@ -127,7 +129,7 @@ static void make_room(struct gate *gate)
 {
 	size_t all = gate->options.connections_max;
 	size_t closing = all / 2 < CLOSING_MAX ? all / 2 : CLOSING_MAX;
-	struct connection *stranger;
+	struct manager_connection *stranger;
 
 	if (gate->open_count + closing < all)
 		return;
@@ -140,7 +142,7 @@ static void make_room(struct gate *gate)
 }
 
 /* What waits for munged is bounded by the connections. */
-static void hold(struct gate *gate, const struct connection *connection)
+static void hold(struct gate *gate, const struct manager_connection *connection)
 {
 	net_hold(gate->net, connection->peer,
 		 connection->has_request ||
@@ -157,7 +159,7 @@ static bool goes_first(void *ctx, uid_t uid)
 }
 
 /* The first good request says whose the connection is. */
-static bool know(struct gate *gate, struct connection *connection,
+static bool know(struct gate *gate, struct manager_connection *connection,
 		 const struct task *task)
 {
 	struct net_peer_info info = {
@@ -194,7 +196,7 @@ static bool know(struct gate *gate, struct connection *connection,
 static void on_request_opened(void *ctx, const struct task *task)
 {
 	struct gate *gate = ctx;
-	struct connection *connection = find(gate, task->peer);
+	struct manager_connection *connection = find(gate, task->peer);
 	uint64_t begun_ns = uv_hrtime();
 
 	if (connection == NULL)
@@ -220,7 +222,7 @@ static void on_request_opened(void *ctx, const struct task *task)
 static void on_answer_sealed(void *ctx, const struct task *task)
 {
 	struct gate *gate = ctx;
-	struct connection *connection = find(gate, task->peer);
+	struct manager_connection *connection = find(gate, task->peer);
 
 	if (connection == NULL)
 		return;
@@ -243,7 +245,8 @@ static void on_opened(void *ctx, uint64_t peer,
 		      const struct net_peer_info *info)
 {
 	struct gate *gate = ctx;
-	struct connection *connection = memory_alloc(sizeof(*connection));
+	struct manager_connection *connection =
+		memory_alloc(sizeof(*connection));
 
 	connection->peer = peer;
 	memcpy(connection->address, info->address, sizeof(info->address));
@@ -259,7 +262,7 @@ static void on_received(void *ctx, uint64_t peer, const void *frame,
 			size_t size)
 {
 	struct gate *gate = ctx;
-	struct connection *connection = find(gate, peer);
+	struct manager_connection *connection = find(gate, peer);
 
 	if (connection == NULL || connection->is_ending)
 		return;
@@ -271,7 +274,7 @@ static void on_received(void *ctx, uint64_t peer, const void *frame,
 static void on_violated(void *ctx, uint64_t peer, int reason)
 {
 	struct gate *gate = ctx;
-	struct connection *connection = find(gate, peer);
+	struct manager_connection *connection = find(gate, peer);
 
 	if (connection != NULL && !connection->is_closed)
 		refuse(gate, connection, reason,
@@ -283,7 +286,7 @@ static void on_violated(void *ctx, uint64_t peer, int reason)
 static void on_closed(void *ctx, uint64_t peer, int reason)
 {
 	struct gate *gate = ctx;
-	struct connection *connection = find(gate, peer);
+	struct manager_connection *connection = find(gate, peer);
 
 	if (connection == NULL)
 		return;
@@ -313,7 +316,7 @@ static int seam_send(void *ctx, uint64_t peer, const void *frame, size_t size)
 {
 	struct gate *gate = ctx;
 	struct net_seam *local = &gate->options.local;
-	struct connection *connection;
+	struct manager_connection *connection;
 
 	if ((peer & PEER_FLAG) == 0)
 		return local->ops->send(local->ctx, peer, frame, size);
@@ -333,7 +336,7 @@ static void seam_close(void *ctx, uint64_t peer)
 {
 	struct gate *gate = ctx;
 	struct net_seam *local = &gate->options.local;
-	struct connection *connection;
+	struct manager_connection *connection;
 
 	if ((peer & PEER_FLAG) == 0) {
 		local->ops->close(local->ctx, peer);
@@ -425,8 +428,8 @@ void gate_listen_stop(struct gate *gate)
 
 void gate_destroy(struct gate *gate)
 {
-	struct connection *connection;
-	struct connection *next;
+	struct manager_connection *connection;
+	struct manager_connection *next;
 
 	if (gate == NULL)
 		return;

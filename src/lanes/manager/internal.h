@@ -50,7 +50,7 @@ struct engine {
 	uint64_t started_ms;
 	uint64_t halted_epoch; /* 0: not halted */
 
-	struct group *groups; /* the last one collects */
+	struct manager_group *groups; /* the last one collects */
 	size_t submitted_count;
 	bool is_flushing;
 	struct fairlead_error failure; /* of the journal; code 0: none */
@@ -74,7 +74,7 @@ struct engine {
 	bool is_recall_due; /* the core is new; recall.c */
 	uint64_t look_last;
 
-	struct client *clients;
+	struct manager_client *clients;
 	struct open_request *requests;
 	uint64_t token_last;
 

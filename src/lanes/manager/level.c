@@ -6,7 +6,8 @@
 #define LEVEL_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789+-"
 #define UNUSABLE         "unusable"
 
-bool level_read(const struct registration_driver *told, struct level *ret_level)
+bool level_read(const struct registration_driver *told,
+		struct manager_level *ret_level)
 {
 	const char *name = told->detail + strlen(FAIRLEAD_SUMMARY_LEVEL);
 	size_t size = strlen(UNUSABLE);
@@ -21,13 +22,14 @@ bool level_read(const struct registration_driver *told, struct level *ret_level)
 	}
 	if (size == 0 || size > LEVEL_MAX)
 		return false;
-	*ret_level = (struct level){ 0 };
+	*ret_level = (struct manager_level){ 0 };
 	strcpy(ret_level->driver, told->name);
 	memcpy(ret_level->name, name, size);
 	return true;
 }
 
-void level_count(json_t *counts, const struct level *level, bool is_more)
+void level_count(json_t *counts, const struct manager_level *level,
+		 bool is_more)
 {
 	json_t *of_driver = json_object_get(counts, level->driver);
 	json_int_t count;

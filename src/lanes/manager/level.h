@@ -11,7 +11,7 @@
 
 #define LEVEL_MAX 15 /* bytes, without the zero */
 
-struct level {
+struct manager_level {
 	char driver[FAIRLEAD_DRIVER_NAME_MAX + 1];
 	char name[LEVEL_MAX + 1]; /* "unusable" where the driver is */
 };
@@ -21,6 +21,7 @@ struct level {
  * anything: a name is of [a-z0-9+-].
  */
 bool level_read(const struct registration_driver *told,
-		struct level *ret_level);
+		struct manager_level *ret_level);
 /* Count one more, or one less, in {driver: {level: count}}. */
-void level_count(json_t *counts, const struct level *level, bool is_more);
+void level_count(json_t *counts, const struct manager_level *level,
+		 bool is_more);

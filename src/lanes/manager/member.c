@@ -103,7 +103,7 @@ static void levels_count(struct engine *engine, const struct member *member,
 static void levels_keep(struct engine *engine, struct member *member,
 			const struct registration *told)
 {
-	struct level *levels =
+	struct manager_level *levels =
 		memory_array(told->driver_count + 1, sizeof(*levels));
 	size_t count = 0;
 

@@ -28,7 +28,7 @@ struct member {
 	uint64_t look_number; /* of the look under way; 0: none */
 	uint32_t key_id;      /* the newest that it has shown; 0: none */
 	char *drivers; /* how they work there: a JSON array; NULL: not known */
-	struct level *levels; /* of those that have one */
+	struct manager_level *levels; /* of those that have one */
 	size_t level_count;
 	UT_hash_handle hh; /* by name */
 };

@@ -17,8 +17,8 @@
 #define GRACE_MAX_S 86400
 #define SELECT_MAX  CORE_JOB_GRANTS_MAX /* whose events one answer has */
 
-static void answer(const struct call *call, int result, const char *text,
-		   const char *hint, const char *members)
+static void answer(const struct manager_call *call, int result,
+		   const char *text, const char *hint, const char *members)
 {
 	const struct core_reply reply = {
 		.result = result,
@@ -30,13 +30,13 @@ static void answer(const struct call *call, int result, const char *text,
 	outputs_core_ops.reply(call->engine, call->token, &reply);
 }
 
-static void answer_error(const struct call *call,
+static void answer_error(const struct manager_call *call,
 			 const struct fairlead_error *error)
 {
 	answer(call, error->code, error->text, NULL, NULL);
 }
 
-static void answer_view(const struct call *call, json_t *members_owned)
+static void answer_view(const struct manager_call *call, json_t *members_owned)
 {
 	_auto_(freep) char *text =
 		memory_have(json_dumps(members_owned, JSON_COMPACT));
@@ -45,7 +45,7 @@ static void answer_view(const struct call *call, json_t *members_owned)
 	answer(call, 0, NULL, NULL, text);
 }
 
-static void run_reserve(struct call *call)
+static void run_reserve(struct manager_call *call)
 {
 	_auto_(request_destroyp) struct request *request = NULL;
 	const struct request_defaults defaults = {
@@ -61,7 +61,7 @@ static void run_reserve(struct call *call)
 			     call->token);
 }
 
-static void run_apply(struct call *call)
+static void run_apply(struct manager_call *call)
 {
 	struct fairlead_error error;
 	int64_t grant_id;
@@ -75,12 +75,13 @@ static void run_apply(struct call *call)
 }
 
 /* What grant_id, key or job says; key has room for a normal form. */
-struct selection {
+struct manager_selection {
 	struct core_selector selector;
 	char key[REQUEST_KEY_MAX + 1];
 };
 
-static int read_selection(const struct call *call, struct selection *ret,
+static int read_selection(const struct manager_call *call,
+			  struct manager_selection *ret,
 			  struct fairlead_error *ret_error)
 {
 	const char *key = NULL;
@@ -89,7 +90,7 @@ static int read_selection(const struct call *call, struct selection *ret,
 	struct request_key parsed;
 	int result;
 
-	*ret = (struct selection){ 0 };
+	*ret = (struct manager_selection){ 0 };
 	result = members_number(call->message, "grant_id", MEMBER_OPTIONAL, 1,
 				INT64_MAX, &grant_id, ret_error);
 	if (result == 0)
@@ -126,9 +127,9 @@ static int read_selection(const struct call *call, struct selection *ret,
 	return 0;
 }
 
-static void run_release(struct call *call)
+static void run_release(struct manager_call *call)
 {
-	struct selection selection;
+	struct manager_selection selection;
 	struct fairlead_error error;
 	int64_t grace_s = 0;
 
@@ -143,7 +144,7 @@ static void run_release(struct call *call)
 }
 
 /* The events of these grants are wanted, as of what is on its way to disk. */
-static void answer_events(struct call *call, const uint64_t *grants,
+static void answer_events(struct manager_call *call, const uint64_t *grants,
 			  size_t count, json_t *view_owned)
 {
 	struct output *output = memory_alloc(sizeof(*output));
@@ -176,9 +177,9 @@ static size_t gone_grants(const json_t *view, uint64_t ids[SELECT_MAX])
 	return json_array_size(grants);
 }
 
-static void run_explain(struct call *call)
+static void run_explain(struct manager_call *call)
 {
-	struct selection selection;
+	struct manager_selection selection;
 	struct fairlead_error error;
 	uint64_t gone[SELECT_MAX];
 	size_t gone_count;
@@ -197,9 +198,9 @@ static void run_explain(struct call *call)
 		answer_view(call, view);
 }
 
-static void run_eventlog(struct call *call)
+static void run_eventlog(struct manager_call *call)
 {
-	struct selection selection;
+	struct manager_selection selection;
 	struct fairlead_error error;
 	uint64_t grants[SELECT_MAX];
 	int count = -EINVAL;
@@ -214,7 +215,7 @@ static void run_eventlog(struct call *call)
 		answer_events(call, grants, (size_t)count, NULL);
 }
 
-static void run_status(struct call *call)
+static void run_status(struct manager_call *call)
 {
 	const struct engine *engine = call->engine;
 	uint64_t uptime_ms = engine_now_ms(engine) - engine->started_ms;
@@ -232,7 +233,7 @@ static void run_status(struct call *call)
 	answer_view(call, more);
 }
 
-static void run_list(struct call *call)
+static void run_list(struct manager_call *call)
 {
 	struct core_filter filter = { 0 };
 	struct fairlead_error error;
@@ -261,12 +262,12 @@ static void run_list(struct call *call)
 		    core_view_list(call->engine->core, &call->caller, &filter));
 }
 
-static void run_pools(struct call *call)
+static void run_pools(struct manager_call *call)
 {
 	answer_view(call, core_view_pools(call->engine->core));
 }
 
-static void run_quarantine(struct call *call)
+static void run_quarantine(struct manager_call *call)
 {
 	struct fairlead_error error;
 	int64_t after = 0;
@@ -280,7 +281,7 @@ static void run_quarantine(struct call *call)
 }
 
 /* What an operator asks for is kept with who it was, whatever comes of it. */
-void call_log_act(const struct call *call)
+void call_log_act(const struct manager_call *call)
 {
 	_auto_(freep) char *text = json_dumps(call->message, JSON_COMPACT);
 
@@ -289,7 +290,8 @@ void call_log_act(const struct call *call)
 }
 
 /* Who says it, and whether it was said again. */
-static int read_word(const struct call *call, struct core_word *ret_word,
+static int read_word(const struct manager_call *call,
+		     struct core_word *ret_word,
 		     struct fairlead_error *ret_error)
 {
 	call_log_act(call);
@@ -298,7 +300,7 @@ static int read_word(const struct call *call, struct core_word *ret_word,
 			    &ret_word->is_forced, ret_error);
 }
 
-static void run_quarantine_release(struct call *call)
+static void run_quarantine_release(struct manager_call *call)
 {
 	const char *interconnect = NULL;
 	struct core_word word;
@@ -347,7 +349,7 @@ static void add_heard(const struct engine *engine, json_t *view)
 	}
 }
 
-static void run_node_list(struct call *call)
+static void run_node_list(struct manager_call *call)
 {
 	const char *after = NULL;
 	struct fairlead_error error;
@@ -363,7 +365,7 @@ static void run_node_list(struct call *call)
 	answer_view(call, view);
 }
 
-static void change_drain(struct call *call, bool is_drained)
+static void change_drain(struct manager_call *call, bool is_drained)
 {
 	const char *reason = "";
 	struct fairlead_error error;
@@ -381,18 +383,18 @@ static void change_drain(struct call *call, bool is_drained)
 				call->token);
 }
 
-static void run_node_drain(struct call *call)
+static void run_node_drain(struct manager_call *call)
 {
 	change_drain(call, true);
 }
 
-static void run_node_undrain(struct call *call)
+static void run_node_undrain(struct manager_call *call)
 {
 	change_drain(call, false);
 }
 
 /* A word about nodes. */
-static void say_of_nodes(struct call *call,
+static void say_of_nodes(struct manager_call *call,
 			 void (*say)(struct core *core,
 				     const struct core_word *word,
 				     const char *nodes, uint64_t token))
@@ -409,17 +411,17 @@ static void say_of_nodes(struct call *call,
 		say(call->engine->core, &word, nodes, call->token);
 }
 
-static void run_node_fence(struct call *call)
+static void run_node_fence(struct manager_call *call)
 {
 	say_of_nodes(call, core_node_fence);
 }
 
-static void run_recover_waive(struct call *call)
+static void run_recover_waive(struct manager_call *call)
 {
 	say_of_nodes(call, core_recover_waive);
 }
 
-static void run_reconfigure(struct call *call)
+static void run_reconfigure(struct manager_call *call)
 {
 	struct engine *engine = call->engine;
 	_auto_(freep) char *text = NULL;
@@ -435,7 +437,7 @@ static void run_reconfigure(struct call *call)
 }
 
 /* At once, since it is wanted most when the journal cannot be written. */
-static void run_metrics(struct call *call)
+static void run_metrics(struct manager_call *call)
 {
 	_auto_(freep) char *text = engine_metrics(call->engine);
 
@@ -460,7 +462,7 @@ static const char *const word_members[] = { "nodes", "force", NULL };
 static const char *const query_members[] = { "nodes", "what", NULL };
 static const char *const clean_members[] = { "nodes", "dry_run", NULL };
 
-const struct op ops[] = {
+const struct manager_op ops[] = {
 	{ "reserve", OP_FOR_SUBMITTERS, true, true, reserve_members,
 	  run_reserve, .needs_caller = true },
 	{ "apply", OP_FOR_SUBMITTERS, true, true, apply_members, run_apply },

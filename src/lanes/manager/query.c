@@ -56,7 +56,7 @@ static int nodes_parse(const char *text, struct hostlist **ret_list,
 }
 
 /* What nodes are asked. */
-struct question {
+struct manager_question {
 	enum command_op op;
 	uint32_t timeout_ms;
 	const char *nodes;
@@ -65,7 +65,7 @@ struct question {
 };
 
 /* A CLEAN may be played back, and so takes no lane that somebody may use. */
-static int question_encode(const struct question *question,
+static int question_encode(const struct manager_question *question,
 			   struct writer *writer)
 {
 	const struct query_body query = {
@@ -84,7 +84,7 @@ static int question_encode(const struct question *question,
 }
 
 /* Its nodes are in the call. */
-static int ask(struct call *call, struct question *question,
+static int ask(struct manager_call *call, struct manager_question *question,
 	       struct fairlead_error *ret_error)
 {
 	_auto_(fanout_command_destroyp) struct fanout_command *command = NULL;
@@ -111,15 +111,16 @@ static int ask(struct call *call, struct question *question,
 	return 0;
 }
 
-static void refuse(struct call *call, const struct fairlead_error *error)
+static void refuse(struct manager_call *call,
+		   const struct fairlead_error *error)
 {
 	clients_answer(call->engine, call->token, error->code, error->text,
 		       NULL, NULL);
 }
 
-void run_node_query(struct call *call)
+void run_node_query(struct manager_call *call)
 {
-	struct question question = {
+	struct manager_question question = {
 		.op = COMMAND_QUERY,
 		.timeout_ms = QUERY_TIMEOUT_MS,
 	};
@@ -136,9 +137,9 @@ void run_node_query(struct call *call)
 		refuse(call, &error);
 }
 
-void run_node_clean(struct call *call)
+void run_node_clean(struct manager_call *call)
 {
-	struct question question = {
+	struct manager_question question = {
 		.op = COMMAND_CLEAN,
 		.timeout_ms = CLEAN_TIMEOUT_MS,
 	};

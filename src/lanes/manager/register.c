@@ -18,7 +18,7 @@
 #define REJECT_LINES_MAX 20 /* in the log, within the window */
 #define REJECT_WINDOW_MS 60000
 
-enum refusal session_refusal(int result)
+enum manager_refusal session_refusal(int result)
 {
 	switch (result) {
 	case -ENOKEY:
@@ -69,7 +69,7 @@ static bool may_log(struct engine *engine)
 }
 
 void session_reject(struct engine *engine, struct session *session,
-		    enum refusal refusal, const char *text)
+		    enum manager_refusal refusal, const char *text)
 {
 	engine->counters.refusals[refusal]++;
 	if (may_log(engine))

@@ -77,7 +77,7 @@ int role_endpoint_open(struct manager *manager, uint64_t epoch,
 		.progressed = on_progressed,
 		.ctx = manager,
 	};
-	struct place place;
+	struct endpoint_place place;
 	int result = place_choose(&terms, &place, ret_error);
 
 	if (result == 0) {

@@ -46,7 +46,7 @@ void session_refuse(struct engine *engine, struct session *session,
 		    const char *text);
 /* The same for what a node may not do: counted and logged. */
 void session_reject(struct engine *engine, struct session *session,
-		    enum refusal refusal, const char *text);
+		    enum manager_refusal refusal, const char *text);
 /* It has registered, or will not: nobody takes its place. */
 void session_wait_end(struct engine *engine, struct session *session);
 void session_tick(struct engine *engine, uint64_t now_ms);
@@ -68,7 +68,7 @@ int register_tell(struct engine *engine,
 			      struct fairlead_error *ret_error),
 		  struct fairlead_error *ret_error);
 /* What an error of registration_open() or confirm_open() is counted as. */
-enum refusal session_refusal(int result);
+enum manager_refusal session_refusal(int result);
 
 /* --- halt.c --- */
 

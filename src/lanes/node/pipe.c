@@ -21,7 +21,7 @@ struct pipe {
 	char buffer[READ_SIZE];
 };
 
-struct message {
+struct node_message {
 	uv_write_t write;
 	uint8_t bytes[]; /* length and message */
 };
@@ -73,7 +73,7 @@ static void on_written(uv_write_t *write, int status)
 int pipe_send(struct pipe *pipe, const void *bytes, size_t size)
 {
 	uv_stream_t *stream = (uv_stream_t *)&pipe->stream;
-	struct message *message;
+	struct node_message *message;
 	uv_buf_t buf;
 	int result;
 

@@ -24,7 +24,7 @@
 #define MANAGER_LINKS_MAX 4    /* one, and those that are being closed */
 #define GUARD_PATIENCE_MS 10000
 
-struct node {
+struct node_role {
 	struct node_options options;
 	char *config_path;
 	struct config *config;
@@ -114,7 +114,7 @@ int node_guard_start(const struct config *config, const struct log *log,
 static void on_manager_opened(void *ctx, uint64_t peer,
 			      const struct net_peer_info *info)
 {
-	struct node *node = ctx;
+	struct node_role *node = ctx;
 
 	if (node_endpoint_open(node->endpoint, info->local) < 0)
 		node->options.ended(node->options.ended_ctx,
@@ -126,14 +126,14 @@ static void on_manager_opened(void *ctx, uint64_t peer,
 static void on_manager_received(void *ctx, uint64_t peer, const void *frame,
 				size_t size)
 {
-	struct node *node = ctx;
+	struct node_role *node = ctx;
 
 	agent_manager_received(node->agent, peer, frame, size);
 }
 
 static void on_manager_closed(void *ctx, uint64_t peer, int reason)
 {
-	struct node *node = ctx;
+	struct node_role *node = ctx;
 
 	agent_manager_closed(node->agent, peer, reason);
 }
@@ -147,7 +147,7 @@ static const struct net_events manager_events = {
 static void on_client_opened(void *ctx, uint64_t peer,
 			     const struct net_peer_info *info)
 {
-	struct node *node = ctx;
+	struct node_role *node = ctx;
 
 	agent_client_opened(node->agent, peer, info->uid);
 }
@@ -155,21 +155,21 @@ static void on_client_opened(void *ctx, uint64_t peer,
 static void on_client_received(void *ctx, uint64_t peer, const void *frame,
 			       size_t size)
 {
-	struct node *node = ctx;
+	struct node_role *node = ctx;
 
 	agent_client_received(node->agent, peer, frame, size);
 }
 
 static void on_client_violated(void *ctx, uint64_t peer, int reason)
 {
-	struct node *node = ctx;
+	struct node_role *node = ctx;
 
 	agent_client_violated(node->agent, peer, reason);
 }
 
 static void on_client_closed(void *ctx, uint64_t peer, int reason)
 {
-	struct node *node = ctx;
+	struct node_role *node = ctx;
 
 	agent_client_closed(node->agent, peer);
 }
@@ -183,7 +183,7 @@ static const struct net_events client_events = {
 
 static void on_guard_ended(void *ctx, int reason)
 {
-	struct node *node = ctx;
+	struct node_role *node = ctx;
 	char why[128] = "the guard has ended";
 
 	/* A reset is the same end, with a request on its way. */
@@ -195,7 +195,7 @@ static void on_guard_ended(void *ctx, int reason)
 
 static void on_guard_received(void *ctx, const void *message, size_t size)
 {
-	struct node *node = ctx;
+	struct node_role *node = ctx;
 	int result = agent_guard_received(node->agent, message, size);
 
 	if (result < 0)
@@ -213,7 +213,7 @@ static const struct pipe_events guard_events = {
 static int on_dial(void *ctx, uint64_t *ret_peer,
 		   struct fairlead_error *ret_error)
 {
-	struct node *node = ctx;
+	struct node_role *node = ctx;
 
 	return net_dial(node->manager_net, node->config->node.manager, ret_peer,
 			ret_error);
@@ -221,21 +221,21 @@ static int on_dial(void *ctx, uint64_t *ret_peer,
 
 static int on_ask(void *ctx, const void *request, size_t size)
 {
-	struct node *node = ctx;
+	struct node_role *node = ctx;
 
 	return pipe_send(node->pipe, request, size);
 }
 
 static void on_hops(void *ctx, const struct hop_keys *keys)
 {
-	struct node *node = ctx;
+	struct node_role *node = ctx;
 
 	node_endpoint_keys(node->endpoint, keys);
 }
 
 static void on_returned(void *ctx)
 {
-	struct node *node = ctx;
+	struct node_role *node = ctx;
 
 	node_endpoint_returned(node->endpoint);
 }
@@ -243,7 +243,7 @@ static void on_returned(void *ctx)
 static void on_gathered(void *ctx, uint64_t round, const void *bytes,
 			size_t size, bool is_last)
 {
-	struct node *node = ctx;
+	struct node_role *node = ctx;
 
 	node_endpoint_gathered(node->endpoint, round, bytes, size, is_last);
 }
@@ -258,14 +258,14 @@ static const struct agent_ops agent_ops = {
 
 static void on_timer(uv_timer_t *timer)
 {
-	struct node *node = timer->data;
+	struct node_role *node = timer->data;
 
 	agent_tick(node->agent);
 }
 
 static void on_prepare(uv_prepare_t *prepare)
 {
-	struct node *node = prepare->data;
+	struct node_role *node = prepare->data;
 	struct clock_seam clock = sys_clock();
 	uint64_t deadline_ms = agent_deadline_ms(node->agent);
 	uint64_t now_ms = clock_monotonic_ms(&clock);
@@ -281,7 +281,7 @@ static void on_prepare(uv_prepare_t *prepare)
 
 /* --- beginning --- */
 
-static void drivers_open(struct node *node)
+static void drivers_open(struct node_role *node)
 {
 	struct guard_driver_options wanted[GUARD_DRIVERS_MAX];
 
@@ -303,7 +303,7 @@ static void drivers_open(struct node *node)
 	}
 }
 
-static int nets_open(struct node *node, struct fairlead_error *ret_error)
+static int nets_open(struct node_role *node, struct fairlead_error *ret_error)
 {
 	size_t clients_max = node->options.shares->clients;
 	struct net_options manager = {
@@ -336,7 +336,7 @@ static int nets_open(struct node *node, struct fairlead_error *ret_error)
 			       SOCKET_MODE, (uid_t)-1, (gid_t)-1, ret_error);
 }
 
-static int agent_begin(struct node *node, struct fairlead_error *ret_error)
+static int agent_begin(struct node_role *node, struct fairlead_error *ret_error)
 {
 	const struct config_node *config = &node->config->node;
 	char name[NODE_NAME_MAX + 1];
@@ -378,7 +378,7 @@ static int agent_begin(struct node *node, struct fairlead_error *ret_error)
 	return 0;
 }
 
-static void watch_deadline(struct node *node)
+static void watch_deadline(struct node_role *node)
 {
 	uv_prepare_init(node->options.loop, &node->prepare);
 	uv_timer_init(node->options.loop, &node->timer);
@@ -391,9 +391,9 @@ static void watch_deadline(struct node *node)
 }
 
 int node_start(const struct node_options *options, struct config *config_owned,
-	       struct node **ret_node, struct fairlead_error *ret_error)
+	       struct node_role **ret_node, struct fairlead_error *ret_error)
 {
-	struct node *node = calloc(1, sizeof(*node));
+	struct node_role *node = calloc(1, sizeof(*node));
 	int result;
 
 	if (!node) {
@@ -426,7 +426,7 @@ int node_start(const struct node_options *options, struct config *config_owned,
 
 /* --- reload --- */
 
-void node_reload(struct node *node)
+void node_reload(struct node_role *node)
 {
 	const struct node_options *options = &node->options;
 	_auto_(freep) char *errors = NULL;
@@ -462,7 +462,7 @@ void node_reload(struct node *node)
 
 /* --- end --- */
 
-static void node_free(struct node *node)
+static void node_free(struct node_role *node)
 {
 	config_destroy(node->config);
 	free(node->config_path);
@@ -471,13 +471,13 @@ static void node_free(struct node *node)
 
 static void on_handle_closed(uv_handle_t *handle)
 {
-	struct node *node = handle->data;
+	struct node_role *node = handle->data;
 
 	if (--node->open_handles == 0)
 		node_free(node);
 }
 
-void node_stop(struct node *node)
+void node_stop(struct node_role *node)
 {
 	if (!node)
 		return;

@@ -18,7 +18,7 @@
 #include "lanes/node/guard/guard.h"
 #include "sys/descriptors.h"
 
-struct node;
+struct node_role;
 
 /*
  * Fork the guard, before privileges are given up, before there is a loop or a
@@ -54,8 +54,8 @@ struct node_options {
  * too. A driver that cannot be opened is no error.
  */
 int node_start(const struct node_options *options, struct config *config_owned,
-	       struct node **ret_node, struct fairlead_error *ret_error);
+	       struct node_role **ret_node, struct fairlead_error *ret_error);
 /* Read configuration and keys again. What happens goes to the log. */
-void node_reload(struct node *node);
+void node_reload(struct node_role *node);
 /* Close all, at once. The loop is to be run until it has nothing to do. */
-void node_stop(struct node *node);
+void node_stop(struct node_role *node);

@@ -13,13 +13,13 @@
 #define FLAGS_LOCAL (LINK_HAS_LOCAL | LINK_READS | LINK_READABLE)
 #define FLAGS_ALL   (FLAGS_LOCAL | LINK_WANTS_EVENTS | LINK_NAMED | LINK_ANY_NODE)
 
-enum kind {
+enum address_kind {
 	KIND_IPV4,
 	KIND_IPV6,
 	KIND_OTHER
 };
 
-static enum kind kind_of(const struct rail_address *rail)
+static enum address_kind kind_of(const struct rail_address *rail)
 {
 	sa_family_t family;
 	memcpy(&family, rail->bytes, sizeof(family));
@@ -31,8 +31,8 @@ static enum kind kind_of(const struct rail_address *rail)
 }
 
 /* Returns the bytes used, or 0 if there are not that many left. */
-static size_t rail_encode(const struct rail_address *rail, enum kind kind,
-			  uint8_t *to, size_t left)
+static size_t rail_encode(const struct rail_address *rail,
+			  enum address_kind kind, uint8_t *to, size_t left)
 {
 	if (kind == KIND_IPV4 && left >= 6) {
 		struct sockaddr_in in;
@@ -63,7 +63,7 @@ int link_address_encode(const struct link_address *address,
 	unsigned int told = 0, kinds = 0;
 	size_t used = 0;
 	for (; told < address->rail_count; told++) {
-		enum kind kind = kind_of(&address->rails[told]);
+		enum address_kind kind = kind_of(&address->rails[told]);
 		size_t size = rail_encode(&address->rails[told], kind,
 					  rails + used, sizeof(rails) - used);
 		if (size == 0)
@@ -86,7 +86,7 @@ int link_address_encode(const struct link_address *address,
 }
 
 /* Returns the bytes read, or 0 if what is there is no such address. */
-static size_t rail_decode(struct rail_address *rail, enum kind kind,
+static size_t rail_decode(struct rail_address *rail, enum address_kind kind,
 			  const uint8_t *from, size_t left)
 {
 	if (kind == KIND_IPV4 && left >= 6) {
@@ -124,9 +124,10 @@ static int rails_decode(const uint8_t *bytes, struct link_address *address)
 	    kinds >> 2 * address->told_count != 0)
 		return -EINVAL;
 	for (unsigned int i = 0; i < address->told_count; i++) {
-		size_t size = rail_decode(&address->rails[i],
-					  (enum kind)(kinds >> 2 * i & 3),
-					  bytes + at, LINK_ADDRESS_SIZE - at);
+		size_t size =
+			rail_decode(&address->rails[i],
+				    (enum address_kind)(kinds >> 2 * i & 3),
+				    bytes + at, LINK_ADDRESS_SIZE - at);
 		if (size == 0)
 			return -EINVAL;
 		at += size;

@@ -36,36 +36,37 @@ union value {
 	uint8_t bytes[ATOMIC_SIZE_MAX];
 };
 
-struct step {
+struct atomic_step {
 	union value old, with, than;
 };
 
 /* The parts of such a function that several kinds of types share. */
-#define NEXT_BEGIN(name, type)                                           \
-	static void next_##name(enum atomic_op op, const struct step *s, \
-				union value *ret_next)                   \
-	{                                                                \
-		const type old = s->old.name, with = s->with.name;       \
-		const type than = s->than.name;                          \
-		type next = old;                                         \
-		switch (op) {                                            \
-		case ATOMIC_LOR:                                         \
-			next = (type)(old != 0 || with != 0);            \
-			break;                                           \
-		case ATOMIC_LAND:                                        \
-			next = (type)(old != 0 && with != 0);            \
-			break;                                           \
-		case ATOMIC_LXOR:                                        \
-			next = (type)((old != 0) != (with != 0));        \
-			break;                                           \
-		case ATOMIC_WRITE:                                       \
-			next = with;                                     \
-			break;                                           \
-		case ATOMIC_CSWAP:                                       \
-			next = than == old ? with : old;                 \
-			break;                                           \
-		case ATOMIC_CSWAP_NE:                                    \
-			next = than != old ? with : old;                 \
+#define NEXT_BEGIN(name, type)                                     \
+	static void next_##name(enum atomic_op op,                 \
+				const struct atomic_step *s,       \
+				union value *ret_next)             \
+	{                                                          \
+		const type old = s->old.name, with = s->with.name; \
+		const type than = s->than.name;                    \
+		type next = old;                                   \
+		switch (op) {                                      \
+		case ATOMIC_LOR:                                   \
+			next = (type)(old != 0 || with != 0);      \
+			break;                                     \
+		case ATOMIC_LAND:                                  \
+			next = (type)(old != 0 && with != 0);      \
+			break;                                     \
+		case ATOMIC_LXOR:                                  \
+			next = (type)((old != 0) != (with != 0));  \
+			break;                                     \
+		case ATOMIC_WRITE:                                 \
+			next = with;                               \
+			break;                                     \
+		case ATOMIC_CSWAP:                                 \
+			next = than == old ? with : old;           \
+			break;                                     \
+		case ATOMIC_CSWAP_NE:                              \
+			next = than != old ? with : old;           \
 			break;
 
 #define NEXT_IN_ORDER                            \
@@ -153,7 +154,7 @@ COMPLEX(fc, float complex)
 COMPLEX(dc, double complex)
 COMPLEX(ldc, long double complex)
 
-enum kind {
+enum atomic_kind {
 	KIND_INTEGER,
 	KIND_REAL,
 	KIND_COMPLEX
@@ -161,8 +162,8 @@ enum kind {
 
 static const struct {
 	size_t size;
-	enum kind kind;
-	void (*next)(enum atomic_op op, const struct step *s,
+	enum atomic_kind kind;
+	void (*next)(enum atomic_op op, const struct atomic_step *s,
 		     union value *ret_next);
 } types[ATOMIC_TYPES] = {
 	[ATOMIC_INT8] = { 1, KIND_INTEGER, next_i8 },
@@ -230,7 +231,7 @@ bool atomic_is_valid(enum atomic_family family, unsigned int type,
  */
 #define SWAP_ATOMICALLY(name)                                                  \
 	static void swap_##name(enum atomic_type type, enum atomic_op op,      \
-				void *target, struct step *s)                  \
+				void *target, struct atomic_step *s)           \
 	{                                                                      \
 		union value next = { 0 };                                      \
 		s->old.name = __atomic_load_n((__typeof__(next.name) *)target, \
@@ -251,7 +252,7 @@ SWAP_ATOMICALLY(u32)
 SWAP_ATOMICALLY(u64)
 
 static void swap_plainly(enum atomic_type type, enum atomic_op op, void *target,
-			 struct step *s)
+			 struct atomic_step *s)
 {
 	size_t size = types[type].size;
 	union value next;
@@ -264,7 +265,7 @@ static void swap_plainly(enum atomic_type type, enum atomic_op op, void *target,
 }
 
 static void swap(enum atomic_type type, enum atomic_op op, void *target,
-		 struct step *s)
+		 struct atomic_step *s)
 {
 	size_t size = types[type].size;
 
@@ -287,7 +288,7 @@ void atomic_apply(enum atomic_type type, enum atomic_op op, void *target,
 	size_t size = types[type].size;
 
 	for (size_t i = 0; i < count; i++) {
-		struct step s = { 0 };
+		struct atomic_step s = { 0 };
 		if (op != ATOMIC_READ)
 			memcpy(&s.with, (const char *)operands + i * size,
 			       size);

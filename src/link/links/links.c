@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-struct cursor {
+struct links_cursor {
 	const char *text;
 	size_t at;
 	struct fairlead_error *error;
 };
 
-static int refuse(const struct cursor *c, size_t at, const char *what)
+static int refuse(const struct links_cursor *c, size_t at, const char *what)
 {
 	return error_set(c->error, -EINVAL, "%s at character %zu of \"%s\"",
 			 what, at + 1, c->text);
@@ -22,7 +22,7 @@ bool links_is_local(const char *provider)
 	return strcmp(provider, "shm") == 0;
 }
 
-static int take_name(struct cursor *c, const char *what,
+static int take_name(struct links_cursor *c, const char *what,
 		     char ret_name[RAIL_NAME_MAX])
 {
 	size_t begin = c->at, size;
@@ -49,8 +49,8 @@ static bool has_rail(const struct link_text *link, const struct rail_text *rail)
 	return false;
 }
 
-static int add_rail(struct cursor *c, size_t begin, struct link_text *link,
-		    const struct rail_text *rail)
+static int add_rail(struct links_cursor *c, size_t begin,
+		    struct link_text *link, const struct rail_text *rail)
 {
 	unsigned int place = link->count;
 	if (has_rail(link, rail))
@@ -67,7 +67,7 @@ static int add_rail(struct cursor *c, size_t begin, struct link_text *link,
 	return 0;
 }
 
-static int take_member(struct cursor *c, struct link_text *link)
+static int take_member(struct links_cursor *c, struct link_text *link)
 {
 	struct rail_text rail = { 0 };
 	size_t begin = c->at;
@@ -88,7 +88,7 @@ static int take_member(struct cursor *c, struct link_text *link)
 	return result;
 }
 
-static int take_link(struct cursor *c, struct link_text *link)
+static int take_link(struct links_cursor *c, struct link_text *link)
 {
 	int result = take_member(c, link);
 	while (result == 0 && c->text[c->at] == '+') {
@@ -101,7 +101,7 @@ static int take_link(struct cursor *c, struct link_text *link)
 int links_parse(const char *text, struct links *ret_links,
 		struct fairlead_error *error)
 {
-	struct cursor c = { .text = text, .error = error };
+	struct links_cursor c = { .text = text, .error = error };
 	struct links links = { 0 };
 	for (;;) {
 		if (links.count == LINKS_MAX)

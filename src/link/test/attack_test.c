@@ -50,7 +50,7 @@ static void liars_introduce(struct pair *pair, struct raw *raw)
 	size_t size;
 
 	for (unsigned int i = 0; i < LIES && raw->has_several; i++) {
-		struct frame frame = { .kind = FRAME_RAILS };
+		struct link_frame frame = { .kind = FRAME_RAILS };
 		liars[i] = (struct liar){ any() >> 1, 0 };
 		pair_do(link_address_decode(pair->peer_name, &address, NULL));
 		address.number = frame.sender = liars[i].number;
@@ -82,7 +82,7 @@ static uint64_t number(void)
 }
 
 /* Some are the next of who sends, so that they are looked at. */
-static void lie_of(struct frame *frame)
+static void lie_of(struct link_frame *frame)
 {
 	struct liar *liar = &liars[any() % LIES];
 
@@ -96,19 +96,20 @@ static size_t frame_any(const struct pair *pair, const struct raw *raw,
 			uint8_t *bytes)
 {
 	struct link_address us;
-	struct frame frame = { .kind = (enum frame_kind)(1 + any() % 15),
-			       .flags = (unsigned int)(any() % 2 * any() % 4),
-			       .sequence = (uint32_t)number(),
-			       .tag = UINT64_C(1) << 50 | any() % 16,
-			       .data = number(),
-			       .request = (uint32_t)number(),
-			       .reader = (uint32_t)number(),
-			       .up_to = (uint32_t)number(),
-			       .error = (int)(any() % 200),
-			       .size = number(),
-			       .offset = number(),
-			       .key = number(),
-			       .rail_count = 1 + (unsigned int)any() % 3 };
+	struct link_frame frame = { .kind = (enum frame_kind)(1 + any() % 15),
+				    .flags = (unsigned int)(any() % 2 * any() %
+							    4),
+				    .sequence = (uint32_t)number(),
+				    .tag = UINT64_C(1) << 50 | any() % 16,
+				    .data = number(),
+				    .request = (uint32_t)number(),
+				    .reader = (uint32_t)number(),
+				    .up_to = (uint32_t)number(),
+				    .error = (int)(any() % 200),
+				    .size = number(),
+				    .offset = number(),
+				    .key = number(),
+				    .rail_count = 1 + (unsigned int)any() % 3 };
 	size_t size = sizeof(us), payload = any() % 200;
 	uint8_t here[LINK_ADDRESS_SIZE];
 
@@ -187,14 +188,14 @@ static void lies_send(struct pair *pair, struct raw *raw)
 {
 	for (unsigned int i = 0; i < LIES; i++) {
 		uint8_t bytes[FRAME_READY_MAX];
-		struct frame frame = { .kind = FRAME_READY,
-				       .sequence = 1,
-				       .sender = raw->has_several
-							 ? liars[i].number
-							 : any(),
-				       .tag = 70,
-				       .size = 1 + number() % (1 << 20),
-				       .rail_count = 1 };
+		struct link_frame frame = { .kind = FRAME_READY,
+					    .sequence = 1,
+					    .sender = raw->has_several
+							      ? liars[i].number
+							      : any(),
+					    .tag = 70,
+					    .size = 1 + number() % (1 << 20),
+					    .rail_count = 1 };
 		if (raw->has_several)
 			frame.rail_count = 1 + i % 3;
 		for (unsigned int k = 0; k < frame.rail_count; k++)
@@ -208,12 +209,12 @@ static void lies_send(struct pair *pair, struct raw *raw)
 static void last_send(struct pair *pair, struct raw *raw)
 {
 	uint8_t bytes[FRAME_READY_MAX];
-	struct frame frame = { .kind = FRAME_EAGER,
-			       .sequence = 2,
-			       .sender = raw->has_several
-						 ? liars[LIES - 1].number
-						 : any(),
-			       .tag = 71 };
+	struct link_frame frame = { .kind = FRAME_EAGER,
+				    .sequence = 2,
+				    .sender = raw->has_several
+						      ? liars[LIES - 1].number
+						      : any(),
+				    .tag = 71 };
 
 	raw_send(pair, raw, bytes, frame_encode(&frame, bytes));
 }
@@ -353,9 +354,9 @@ static size_t reach_any(const struct pair *pair, const struct raw *raw,
 	struct reach reach = { .kind = (enum reach_kind)(1 + any() % 6),
 			       .range_count = 1,
 			       .data = any() };
-	struct frame frame = { .kind = FRAME_REACH,
-			       .sequence = 1,
-			       .request = (uint32_t)any() };
+	struct link_frame frame = { .kind = FRAME_REACH,
+				    .sequence = 1,
+				    .request = (uint32_t)any() };
 	uint8_t head[REACH_HEAD_MAX + 2 * REACH_DATA_MAX];
 	size_t size = sizeof(reach.from), name_size = size;
 

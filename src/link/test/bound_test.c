@@ -43,7 +43,7 @@ static void wait_for_answer(struct pair *pair, struct raw *raw,
 {
 	static uint8_t bytes[LINK_FRAME_SIZE];
 	static struct fi_context2 context;
-	struct frame frame = { .request = 0 };
+	struct link_frame frame = { .request = 0 };
 
 	while (frame.request != request) {
 		struct fi_cq_tagged_entry entry;
@@ -63,9 +63,10 @@ static void introduce_many(struct pair *pair, struct raw *raw, uint64_t first)
 	uint8_t bytes[FRAME_READY_MAX];
 
 	for (uint64_t i = first; i < first + count; i++) {
-		struct frame frame = { .kind = FRAME_HELLO,
-				       .sender = i,
-				       .request = (uint32_t)(i - first + 1) };
+		struct link_frame frame = { .kind = FRAME_HELLO,
+					    .sender = i,
+					    .request =
+						    (uint32_t)(i - first + 1) };
 		address_make(pair, raw, i, frame.from);
 		raw_send(pair, raw, bytes, frame_encode(&frame, bytes));
 		if (frame.request % PART == 0)
@@ -84,11 +85,12 @@ static void ask_often(struct pair *pair, struct raw *raw)
 	address_make(pair, raw, 1, reach.from);
 	for (unsigned int i = 0; i < QUESTIONS; i++) {
 		uint8_t head[REACH_HEAD_MAX];
-		struct frame frame = { .kind = FRAME_REACH,
-				       .sender = 1,
-				       .sequence = 1,
-				       .request = i + 1,
-				       .size = reach_encode(&reach, head) };
+		struct link_frame frame = { .kind = FRAME_REACH,
+					    .sender = 1,
+					    .sequence = 1,
+					    .request = i + 1,
+					    .size = reach_encode(&reach,
+								 head) };
 		size_t size = frame_encode(&frame, bytes);
 		memcpy(bytes + size, head, frame.size);
 		raw_send(pair, raw, bytes, size + frame.size);

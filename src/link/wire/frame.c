@@ -19,7 +19,7 @@ bool frame_is_counted(enum frame_kind kind)
 	       kind != FRAME_HELLO && kind != FRAME_NAME;
 }
 
-static void head_encode(const struct frame *f, uint8_t *bytes)
+static void head_encode(const struct link_frame *f, uint8_t *bytes)
 {
 	bytes[0] = (uint8_t)f->kind;
 	bytes[1] = (uint8_t)f->flags;
@@ -29,7 +29,7 @@ static void head_encode(const struct frame *f, uint8_t *bytes)
 	le_put64(bytes + 8, f->sender);
 }
 
-static size_t message_encode(const struct frame *f, uint8_t *bytes)
+static size_t message_encode(const struct link_frame *f, uint8_t *bytes)
 {
 	le_put64(bytes + 16, f->tag);
 	le_put64(bytes + 24, f->data);
@@ -48,7 +48,7 @@ static size_t message_encode(const struct frame *f, uint8_t *bytes)
 	return FRAME_READY_SIZE + 16 * (size_t)f->rail_count;
 }
 
-static size_t hello_encode(const struct frame *f, uint8_t *bytes)
+static size_t hello_encode(const struct link_frame *f, uint8_t *bytes)
 {
 	le_put32(bytes + 16, f->request);
 	le_put32(bytes + 20, 0);
@@ -56,7 +56,7 @@ static size_t hello_encode(const struct frame *f, uint8_t *bytes)
 	return FRAME_HELLO_SIZE;
 }
 
-size_t frame_encode(const struct frame *f, uint8_t *bytes)
+size_t frame_encode(const struct link_frame *f, uint8_t *bytes)
 {
 	head_encode(f, bytes);
 	switch (f->kind) {
@@ -158,14 +158,14 @@ static unsigned int flags_known(enum frame_kind kind)
 	return kind == FRAME_READY ? FRAME_UNTAGGED | FRAME_HAS_DATA : 0;
 }
 
-static bool head_is_sound(const struct frame *f, const uint8_t *bytes)
+static bool head_is_sound(const struct link_frame *f, const uint8_t *bytes)
 {
 	return (f->flags & ~flags_known(f->kind)) == 0 &&
 	       (has_rails(f->kind) || bytes[2] == 0) && bytes[3] == 0 &&
 	       frame_is_counted(f->kind) == (f->sequence != 0);
 }
 
-static int message_decode(const uint8_t *bytes, struct frame *f)
+static int message_decode(const uint8_t *bytes, struct link_frame *f)
 {
 	f->tag = le_get64(bytes + 16);
 	f->data = le_get64(bytes + 24);
@@ -185,7 +185,7 @@ static int message_decode(const uint8_t *bytes, struct frame *f)
 	return 0;
 }
 
-static int body_decode(const uint8_t *bytes, struct frame *f)
+static int body_decode(const uint8_t *bytes, struct link_frame *f)
 {
 	switch (f->kind) {
 	case FRAME_EAGER:
@@ -247,15 +247,15 @@ static bool has_payload(enum frame_kind kind)
 }
 
 int frame_decode(const uint8_t *bytes, size_t size, bool is_within,
-		 struct frame *f)
+		 struct link_frame *f)
 {
 	size_t fixed = size < FRAME_HEAD_SIZE ? 0 : fixed_size(bytes);
 	if (fixed == 0 || size < fixed)
 		return -EPROTO;
-	*f = (struct frame){ .kind = (enum frame_kind)bytes[0],
-			     .flags = bytes[1],
-			     .sequence = le_get32(bytes + 4),
-			     .sender = le_get64(bytes + 8) };
+	*f = (struct link_frame){ .kind = (enum frame_kind)bytes[0],
+				  .flags = bytes[1],
+				  .sequence = le_get32(bytes + 4),
+				  .sender = le_get64(bytes + 8) };
 	if (!head_is_sound(f, bytes) || body_decode(bytes, f) != 0)
 		return -EPROTO;
 	size_t payload = 0;
@@ -283,7 +283,7 @@ void frame_put_rail(const struct rail_address *address,
 	memcpy(bytes + 1, address->bytes, address->size);
 }
 
-int frame_get_rail(const struct frame *f, unsigned int place,
+int frame_get_rail(const struct link_frame *f, unsigned int place,
 		   struct rail_address *ret_address)
 {
 	const uint8_t *at = f->payload + place * (size_t)FRAME_RAIL_SIZE;

@@ -93,7 +93,7 @@ struct frame_rail {
 	uint64_t address, key;
 };
 
-struct frame {
+struct link_frame {
 	enum frame_kind kind;
 	unsigned int flags;
 	uint32_t sequence;
@@ -123,7 +123,7 @@ bool frame_is_counted(enum frame_kind kind);
  * Encodes all but the payload, which follows it: `ret_bytes` has room for
  * FRAME_READY_MAX bytes. Returns how many were written.
  */
-size_t frame_encode(const struct frame *frame, uint8_t *ret_bytes);
+size_t frame_encode(const struct link_frame *frame, uint8_t *ret_bytes);
 
 /*
  * Returns 0, or -EPROTO for what is no frame; `ret_frame` is then undefined. The
@@ -131,11 +131,11 @@ size_t frame_encode(const struct frame *frame, uint8_t *ret_bytes);
  * `is_within`; what is behind it is not looked at.
  */
 int frame_decode(const uint8_t *bytes, size_t size, bool is_within,
-		 struct frame *ret_frame);
+		 struct link_frame *ret_frame);
 
 /* A rail's address as it is in the payload of a RAILS. */
 void frame_put_rail(const struct rail_address *address,
 		    uint8_t ret_bytes[FRAME_RAIL_SIZE]);
 /* That of a RAILS, by its place in it; -EPROTO when it is none. */
-int frame_get_rail(const struct frame *frame, unsigned int place,
+int frame_get_rail(const struct link_frame *frame, unsigned int place,
 		   struct rail_address *ret_address);

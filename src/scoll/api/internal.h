@@ -47,8 +47,8 @@ struct scoll {
 	int epoll_fd; /* the two transports' and the next one */
 	int event_fd; /* a call of another thread changed something */
 	struct transport_ofi *transport;
-	struct port *port;   /* NULL: discovery is given */
-	struct given *given; /* NULL: it is gossip */
+	struct scoll_port *port; /* NULL: discovery is given */
+	struct given *given;     /* NULL: it is gossip */
 	struct discovery *discovery;
 	struct discovery_watcher *watcher;
 	struct memberships *memberships;

@@ -22,7 +22,7 @@ struct letter {
 	uint8_t bytes[LETTER_BYTES];
 };
 
-struct port {
+struct scoll_port {
 	struct transport_ofi *transport;
 	struct circle circle;
 	struct port_options options;
@@ -33,7 +33,7 @@ struct port {
 
 static int letter_send(void *ctx, uint64_t nid, const void *bytes, size_t size)
 {
-	struct port *port = ctx;
+	struct scoll_port *port = ctx;
 	const struct scoll_authenticator *auth = port->options.authenticator;
 	struct transport_seam seam = transport_ofi_seam(port->transport);
 	struct letter *letter = port->free;
@@ -55,7 +55,8 @@ static int letter_send(void *ctx, uint64_t nid, const void *bytes, size_t size)
 }
 
 /* 0: it is from whom it says. */
-static int letter_verify(struct port *port, const uint8_t *bytes, size_t *size)
+static int letter_verify(struct scoll_port *port, const uint8_t *bytes,
+			 size_t *size)
 {
 	const struct scoll_authenticator *auth = port->options.authenticator;
 	uint64_t from;
@@ -74,7 +75,7 @@ static int letter_verify(struct port *port, const uint8_t *bytes, size_t *size)
 
 static void received(void *ctx, uint64_t now_ns, const void *bytes, size_t size)
 {
-	struct port *port = ctx;
+	struct scoll_port *port = ctx;
 
 	if (letter_verify(port, bytes, &size) < 0 ||
 	    gossip_receive(port->circle.gossip, now_ns, bytes, size) < 0)
@@ -84,7 +85,7 @@ static void received(void *ctx, uint64_t now_ns, const void *bytes, size_t size)
 static void done(void *ctx, uint64_t now_ns, struct transfer *transfer,
 		 int result, size_t size)
 {
-	struct port *port = ctx;
+	struct scoll_port *port = ctx;
 	struct letter *letter = (struct letter *)(void *)transfer;
 
 	LL_PREPEND(port->free, letter);
@@ -104,7 +105,7 @@ static uint64_t cycle_by_the_clock(const struct port_options *options)
 	return clock_wall_us(&options->clock) * 1000 / cycle_ns;
 }
 
-int circle_open(struct port *port, const scoll_nid_t *nids, int count,
+int circle_open(struct scoll_port *port, const scoll_nid_t *nids, int count,
 		uint64_t now_ns, struct circle *ret_circle)
 {
 	static const struct gossip_ops ops = { .send = letter_send };
@@ -140,7 +141,7 @@ void circle_close(struct circle *circle)
 	roster_destroy(circle->roster);
 }
 
-struct circle port_swap_circle(struct port *port, struct circle circle)
+struct circle port_swap_circle(struct scoll_port *port, struct circle circle)
 {
 	struct circle old = port->circle;
 
@@ -166,9 +167,9 @@ int port_service(const char *service, char ret_text[PORT_SERVICE_MAX])
 }
 
 int port_open(const struct port_options *options, uint64_t now_ns,
-	      struct port **ret_port, struct fairlead_error *ret_error)
+	      struct scoll_port **ret_port, struct fairlead_error *ret_error)
 {
-	struct port *port = calloc(1, sizeof(*port));
+	struct scoll_port *port = calloc(1, sizeof(*port));
 	int result;
 
 	if (port != NULL)
@@ -198,7 +199,7 @@ int port_open(const struct port_options *options, uint64_t now_ns,
 	return 0;
 }
 
-void port_close(struct port *port)
+void port_close(struct scoll_port *port)
 {
 	if (port == NULL)
 		return;
@@ -208,29 +209,29 @@ void port_close(struct port *port)
 	free(port);
 }
 
-void port_leave(struct port *port, uint64_t now_ns)
+void port_leave(struct scoll_port *port, uint64_t now_ns)
 {
 	gossip_leave(port->circle.gossip, now_ns);
 }
 
-struct discovery *port_discovery(struct port *port)
+struct discovery *port_discovery(struct scoll_port *port)
 {
 	return gossip_discovery(port->circle.gossip);
 }
 
-struct transport_ofi *port_transport(struct port *port)
+struct transport_ofi *port_transport(struct scoll_port *port)
 {
 	return port->transport;
 }
 
-void port_run(struct port *port, uint64_t now_ns)
+void port_run(struct scoll_port *port, uint64_t now_ns)
 {
 	transport_ofi_progress(port->transport, now_ns);
 	if (gossip_deadline_ns(port->circle.gossip) <= now_ns)
 		gossip_run(port->circle.gossip, now_ns);
 }
 
-uint64_t port_due_ns(struct port *port)
+uint64_t port_due_ns(struct scoll_port *port)
 {
 	uint64_t transport_ns = transport_ofi_deadline_ns(port->transport);
 	uint64_t gossip_ns = gossip_deadline_ns(port->circle.gossip);
@@ -238,7 +239,7 @@ uint64_t port_due_ns(struct port *port)
 	return transport_ns < gossip_ns ? transport_ns : gossip_ns;
 }
 
-uint64_t port_refused_count(const struct port *port)
+uint64_t port_refused_count(const struct scoll_port *port)
 {
 	return port->refused_count;
 }

@@ -10,7 +10,7 @@
 #include "scoll/member/gossip.h"
 #include "scoll/transport/ofi/ofi.h"
 
-struct port;
+struct scoll_port;
 
 struct port_options {
 	struct transport_ofi_options transport;
@@ -23,8 +23,8 @@ struct port_options {
 
 /* With a roster of this node alone. */
 int port_open(const struct port_options *options, uint64_t now_ns,
-	      struct port **ret_port, struct fairlead_error *ret_error);
-void port_close(struct port *port);
+	      struct scoll_port **ret_port, struct fairlead_error *ret_error);
+void port_close(struct scoll_port *port);
 /* Those who gossip with each other, and our part in it. */
 struct circle {
 	struct roster *roster;
@@ -32,11 +32,11 @@ struct circle {
 };
 
 /* -EINVAL: this node is not among them; -EEXIST; -ENOSPC; -ENOMEM. */
-int circle_open(struct port *port, const scoll_nid_t *nids, int count,
+int circle_open(struct scoll_port *port, const scoll_nid_t *nids, int count,
 		uint64_t now_ns, struct circle *ret_circle);
 void circle_close(struct circle *circle);
 /* Put it in the place of the one that there is, which is handed out. */
-struct circle port_swap_circle(struct port *port, struct circle circle);
+struct circle port_swap_circle(struct scoll_port *port, struct circle circle);
 #define PORT_SERVICE_MAX 128
 /*
  * The service beside the one of the collectives. -EINVAL: there is none beside
@@ -44,10 +44,10 @@ struct circle port_swap_circle(struct port *port, struct circle circle);
  */
 int port_service(const char *service, char ret_text[PORT_SERVICE_MAX]);
 /* Say goodbye. */
-void port_leave(struct port *port, uint64_t now_ns);
-struct discovery *port_discovery(struct port *port);
-struct transport_ofi *port_transport(struct port *port);
-void port_run(struct port *port, uint64_t now_ns);
-uint64_t port_due_ns(struct port *port);
+void port_leave(struct scoll_port *port, uint64_t now_ns);
+struct discovery *port_discovery(struct scoll_port *port);
+struct transport_ofi *port_transport(struct scoll_port *port);
+void port_run(struct scoll_port *port, uint64_t now_ns);
+uint64_t port_due_ns(struct scoll_port *port);
 /* Messages that were refused. */
-uint64_t port_refused_count(const struct port *port);
+uint64_t port_refused_count(const struct scoll_port *port);

@@ -20,13 +20,13 @@
 	((scoll_nid_t)(type) << 48 | (scoll_nid_t)(number) << 32 | \
 	 (scoll_nid_t)(address))
 
-struct net {
+struct scoll_net {
 	const char *name;
 	uint16_t type;
 	bool is_ip;
 };
 
-static const struct net nets[] = {
+static const struct scoll_net nets[] = {
 	{ "tcp", 2, true },   { "o2ib", 5, true },  { "lo", 9, true },
 	{ "gni", 13, false }, { "kfi", 16, false },
 };

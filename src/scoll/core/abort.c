@@ -29,7 +29,7 @@ void bcast_abort(struct bcast *bcast, uint64_t now_ns, int status,
 		return;
 	bcast->is_aborted = true;
 	bcast->abort_status = status_clamp(status);
-	switch ((enum phase)bcast->phase) {
+	switch ((enum scoll_phase)bcast->phase) {
 	case PHASE_HELD:
 		bcast_root_fail(bcast, now_ns, bcast->abort_status,
 				SCOLL_ERROR_ABORTED);

@@ -14,13 +14,13 @@
 
 #define CONTAINER(action, type) ((type *)(void *)(action))
 
-static struct child *child_of(struct action *action)
+static struct child *child_of(struct scoll_action *action)
 {
 	return (struct child *)(void *)((uint8_t *)action -
 					offsetof(struct child, forward));
 }
 
-static enum action_class class_of(const struct action *action)
+static enum action_class class_of(const struct scoll_action *action)
 {
 	switch ((enum action_kind)action->transfer.kind) {
 	case ACTION_POST:
@@ -68,7 +68,7 @@ static int post_buffer(struct scoll_core *core, struct post *post)
 				    &post->action.transfer);
 }
 
-static int post_ledger(struct scoll_core *core, struct ledger *ledger)
+static int post_ledger(struct scoll_core *core, struct scoll_ledger *ledger)
 {
 	const struct transport_seam *net = &core->options.transport;
 	struct iovec pieces[] = {
@@ -128,7 +128,7 @@ static int read_bulk(struct scoll_core *core, struct bulk_read *read)
 			      read->offset, read->size, &read->action.transfer);
 }
 
-static int send_refusal(struct scoll_core *core, struct refusal *refusal)
+static int send_refusal(struct scoll_core *core, struct scoll_refusal *refusal)
 {
 	const struct transport_seam *net = &core->options.transport;
 	struct iovec pieces[] = {
@@ -139,7 +139,7 @@ static int send_refusal(struct scoll_core *core, struct refusal *refusal)
 				    1, &refusal->action.transfer);
 }
 
-static int perform(struct scoll_core *core, struct action *action)
+static int perform(struct scoll_core *core, struct scoll_action *action)
 {
 	switch ((enum action_kind)action->transfer.kind) {
 	case ACTION_FORWARD:
@@ -147,7 +147,8 @@ static int perform(struct scoll_core *core, struct action *action)
 	case ACTION_POST:
 		return post_buffer(core, CONTAINER(action, struct post));
 	case ACTION_LEDGER:
-		return post_ledger(core, CONTAINER(action, struct ledger));
+		return post_ledger(core,
+				   CONTAINER(action, struct scoll_ledger));
 	case ACTION_REPLY:
 		return send_reply(core, CONTAINER(action, struct out));
 	case ACTION_REPORT:
@@ -157,7 +158,8 @@ static int perform(struct scoll_core *core, struct action *action)
 	case ACTION_READ:
 		return read_bulk(core, CONTAINER(action, struct bulk_read));
 	case ACTION_REFUSAL:
-		return send_refusal(core, CONTAINER(action, struct refusal));
+		return send_refusal(core,
+				    CONTAINER(action, struct scoll_refusal));
 	}
 	return -EINVAL;
 }
@@ -169,7 +171,7 @@ static void count(struct scoll_core *core, size_t size)
 }
 
 /* The transport has taken it. */
-static void begun(struct scoll_core *core, struct action *action,
+static void begun(struct scoll_core *core, struct scoll_action *action,
 		  uint64_t now_ns)
 {
 	action->state = ACTION_UNDER_WAY;
@@ -183,7 +185,8 @@ static void begun(struct scoll_core *core, struct action *action,
 		child_post_begun(CONTAINER(action, struct post), now_ns);
 		break;
 	case ACTION_LEDGER:
-		child_ledger_begun(CONTAINER(action, struct ledger), now_ns);
+		child_ledger_begun(CONTAINER(action, struct scoll_ledger),
+				   now_ns);
 		break;
 	case ACTION_REPLY:
 		count(core,
@@ -203,7 +206,7 @@ static void begun(struct scoll_core *core, struct action *action,
 	}
 }
 
-static void pause_action(struct scoll_core *core, struct action *action,
+static void pause_action(struct scoll_core *core, struct scoll_action *action,
 			 uint64_t now_ns)
 {
 	action->state = ACTION_PAUSED;
@@ -212,7 +215,7 @@ static void pause_action(struct scoll_core *core, struct action *action,
 }
 
 /* It did not go: again later, or not any more. */
-static void failed(struct scoll_core *core, struct action *action,
+static void failed(struct scoll_core *core, struct scoll_action *action,
 		   uint64_t now_ns, int result)
 {
 	action->result = result;
@@ -227,7 +230,7 @@ static void failed(struct scoll_core *core, struct action *action,
 }
 
 /* False: the transport is full. */
-static bool attempt(struct scoll_core *core, struct action *action,
+static bool attempt(struct scoll_core *core, struct scoll_action *action,
 		    uint64_t now_ns)
 {
 	int result = perform(core, action);
@@ -247,7 +250,7 @@ static bool attempt(struct scoll_core *core, struct action *action,
 	return true;
 }
 
-static void launch(struct scoll_core *core, struct action *action,
+static void launch(struct scoll_core *core, struct scoll_action *action,
 		   uint64_t now_ns)
 {
 	enum action_class class = class_of(action);
@@ -259,7 +262,7 @@ static void launch(struct scoll_core *core, struct action *action,
 	DL_APPEND(core->waiting[class], action);
 }
 
-void action_start(struct scoll_core *core, struct action *action,
+void action_start(struct scoll_core *core, struct scoll_action *action,
 		  struct bcast *bcast, enum action_kind kind, uint64_t now_ns)
 {
 	action->transfer.kind = kind;
@@ -273,7 +276,7 @@ void action_start(struct scoll_core *core, struct action *action,
 	launch(core, action, now_ns);
 }
 
-static void idle(struct scoll_core *core, struct action *action)
+static void idle(struct scoll_core *core, struct scoll_action *action)
 {
 	action->state = ACTION_IDLE;
 	if (action->bcast != NULL)
@@ -282,7 +285,7 @@ static void idle(struct scoll_core *core, struct action *action)
 		core->loose_count--;
 }
 
-static void unlink_action(struct scoll_core *core, struct action *action)
+static void unlink_action(struct scoll_core *core, struct scoll_action *action)
 {
 	switch ((enum action_state)action->state) {
 	case ACTION_WAITING:
@@ -300,7 +303,7 @@ static void unlink_action(struct scoll_core *core, struct action *action)
 	}
 }
 
-bool action_cancel(struct scoll_core *core, struct action *action)
+bool action_cancel(struct scoll_core *core, struct scoll_action *action)
 {
 	const struct transport_seam *net = &core->options.transport;
 
@@ -320,7 +323,7 @@ bool action_cancel(struct scoll_core *core, struct action *action)
 	return false;
 }
 
-static void tell(struct scoll_core *core, struct action *action,
+static void tell(struct scoll_core *core, struct scoll_action *action,
 		 uint64_t now_ns, int result, size_t size)
 {
 	struct bcast *bcast = action->bcast;
@@ -335,8 +338,8 @@ static void tell(struct scoll_core *core, struct action *action,
 				 size);
 		break;
 	case ACTION_LEDGER:
-		child_ledger_ended(CONTAINER(action, struct ledger), now_ns,
-				   result, size);
+		child_ledger_ended(CONTAINER(action, struct scoll_ledger),
+				   now_ns, result, size);
 		break;
 	case ACTION_REPLY:
 		bcast_out_ended(CONTAINER(action, struct out), now_ns, result);
@@ -354,14 +357,15 @@ static void tell(struct scoll_core *core, struct action *action,
 				result);
 		break;
 	case ACTION_REFUSAL:
-		bcast_refusal_ended(core, CONTAINER(action, struct refusal));
+		bcast_refusal_ended(core,
+				    CONTAINER(action, struct scoll_refusal));
 		break;
 	}
 	if (bcast != NULL)
 		bcast_touch(bcast);
 }
 
-static bool may_retry(const struct action *action, int result)
+static bool may_retry(const struct scoll_action *action, int result)
 {
 	bool is_post = action->transfer.kind == ACTION_POST ||
 		       action->transfer.kind == ACTION_LEDGER;
@@ -372,7 +376,7 @@ static bool may_retry(const struct action *action, int result)
 }
 
 void action_done(struct scoll_core *core, uint64_t now_ns,
-		 struct action *action, int result, size_t size)
+		 struct scoll_action *action, int result, size_t size)
 {
 	if (may_retry(action, result))
 		failed(core, action, now_ns, result);
@@ -382,7 +386,7 @@ void action_done(struct scoll_core *core, uint64_t now_ns,
 
 void action_run(struct scoll_core *core, uint64_t now_ns)
 {
-	struct action *action;
+	struct scoll_action *action;
 
 	while ((action = core->broken) != NULL) {
 		DL_DELETE(core->broken, action);

@@ -69,9 +69,9 @@ enum action_state {
 
 struct bcast;
 
-struct action {
+struct scoll_action {
 	struct transfer transfer; /* first; its kind is ours */
-	struct action *prev, *next;
+	struct scoll_action *prev, *next;
 	struct bcast *bcast; /* NULL: a refusal */
 	uint64_t retry_ns;
 	int result;
@@ -92,7 +92,7 @@ struct service {
 
 /* A buffer for one part of a child's reply. */
 struct post {
-	struct action action;
+	struct scoll_action action;
 	struct post *next;
 	struct child *child;
 	void *buf;
@@ -106,9 +106,9 @@ struct post {
 };
 
 /* A buffer for one report of a child, and what it says. */
-struct ledger {
-	struct action action;
-	struct ledger *next;
+struct scoll_ledger {
+	struct scoll_action action;
+	struct scoll_ledger *next;
 	struct child *child;
 	uint16_t number;
 	bool was_posted;
@@ -128,11 +128,11 @@ struct child {
 	const struct group_child *place;
 	struct bcast *bcast;
 	struct child *next_ready;
-	struct action forward;
+	struct scoll_action forward;
 	uint8_t *head;
 	struct post *posts, *posts_tail; /* by part */
 	struct post *next_post;          /* the first not delivered */
-	struct ledger *ledgers;
+	struct scoll_ledger *ledgers;
 	struct notice *bulk_notice; /* under way */
 	uint64_t tag;
 	uint64_t start; /* of the child, for which it was sealed */
@@ -158,7 +158,7 @@ struct child {
 
 /* A part of our reply, or a report. */
 struct out {
-	struct action action;
+	struct scoll_action action;
 	struct out *next;
 	const void *buf;
 	size_t len;
@@ -169,7 +169,7 @@ struct out {
 
 /* Bulk ready, abort, reports wanted. */
 struct notice {
-	struct action action;
+	struct scoll_action action;
 	struct child *child;
 	enum wire_kind kind;
 	size_t size;
@@ -177,15 +177,15 @@ struct notice {
 };
 
 /* An error reply of the library to a message that became no request. */
-struct refusal {
-	struct action action;
+struct scoll_refusal {
+	struct scoll_action action;
 	scoll_nid_t to;
 	uint64_t tag;
 	uint8_t head[WIRE_REPLY_HEAD];
 };
 
 struct bulk_read {
-	struct action action;
+	struct scoll_action action;
 	uint64_t offset;
 	size_t size;
 	bool is_done;
@@ -208,7 +208,7 @@ struct bulk {
 	struct bulk_read reads[BULK_READS];
 };
 
-enum phase {
+enum scoll_phase {
 	PHASE_NEW,    /* root: made, not sent */
 	PHASE_HELD,   /* root: waits for earlier ones, or for the group */
 	PHASE_PARKED, /* the message waits: for the list, or for our view */
@@ -340,7 +340,7 @@ struct scoll_core {
 	uint64_t next_tag;
 	struct service *services;
 	struct group_table *groups;
-	struct replay *replay;
+	struct scoll_replay *replay;
 	struct book_entry *book;
 	struct start *starts;
 
@@ -357,12 +357,12 @@ struct scoll_core {
 	uint32_t heap_size;
 	uint32_t heap_capacity;
 
-	struct bcast *dirty, *dirty_tail;       /* to be settled */
-	struct action *waiting[ACTION_CLASSES]; /* for room */
+	struct bcast *dirty, *dirty_tail;             /* to be settled */
+	struct scoll_action *waiting[ACTION_CLASSES]; /* for room */
 	uint64_t waiting_until_ns;
-	uint32_t held_count;   /* bcasts in PHASE_HELD */
-	struct action *paused; /* by time */
-	struct action *broken;
+	uint32_t held_count;         /* bcasts in PHASE_HELD */
+	struct scoll_action *paused; /* by time */
+	struct scoll_action *broken;
 	uint32_t loose_count; /* actions of no bcast that are not idle */
 	struct early *early;  /* EARLY_MAX, or NULL */
 	uint32_t early_next;

@@ -139,8 +139,8 @@ static void done(void *ctx, uint64_t now_ns, struct transfer *transfer,
 {
 	struct scoll_core *core = ctx;
 
-	action_done(core, now_ns, (struct action *)(void *)transfer, result,
-		    size);
+	action_done(core, now_ns, (struct scoll_action *)(void *)transfer,
+		    result, size);
 	scoll_core_run(core, now_ns);
 }
 

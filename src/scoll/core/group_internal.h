@@ -6,7 +6,7 @@
 #include "scoll/core/group.h"
 
 /* Remembers a group that has ended; oldest first in its table. */
-struct tombstone {
+struct scoll_tombstone {
 	struct group_id id;
 	uint64_t until_ns;
 	UT_hash_handle hh;
@@ -18,7 +18,7 @@ struct group_table {
 	struct scoll_group *handles;
 	struct scoll_group *learned; /* longest idle first */
 	struct scoll_group *ended;   /* those that are kept */
-	struct tombstone *tombstones;
+	struct scoll_tombstone *tombstones;
 	uint64_t next_index;
 	uint64_t last_serial;
 	uint32_t count;

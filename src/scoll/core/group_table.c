@@ -209,7 +209,7 @@ static void group_unkeep_all(struct scoll_group *group)
 /* --- tombstones --- */
 
 static void tombstone_remove(struct group_table *table,
-			     struct tombstone *tombstone)
+			     struct scoll_tombstone *tombstone)
 {
 	HASH_DEL(table->tombstones, tombstone);
 	table->size -= sizeof(*tombstone);
@@ -219,7 +219,7 @@ static void tombstone_remove(struct group_table *table,
 static void tombstone_add(struct group_table *table, const struct group_id *id,
 			  uint64_t now_ns)
 {
-	struct tombstone *tombstone;
+	struct scoll_tombstone *tombstone;
 
 	if (group_is_buried(table, id))
 		return;
@@ -242,7 +242,7 @@ static void tombstone_add(struct group_table *table, const struct group_id *id,
 
 bool group_is_buried(const struct group_table *table, const struct group_id *id)
 {
-	struct tombstone *tombstone;
+	struct scoll_tombstone *tombstone;
 
 	HASH_FIND(hh, table->tombstones, id, sizeof(*id), tombstone);
 	return tombstone != NULL;

@@ -37,22 +37,22 @@ struct bcast *bcast_find(const struct scoll_core *core, scoll_nid_t root,
 
 /* --- action.c --- */
 
-static inline bool action_is_idle(const struct action *action)
+static inline bool action_is_idle(const struct scoll_action *action)
 {
 	return action->state == ACTION_IDLE;
 }
 
 /* It is idle. bcast may be NULL. */
-void action_start(struct scoll_core *core, struct action *action,
+void action_start(struct scoll_core *core, struct scoll_action *action,
 		  struct bcast *bcast, enum action_kind kind, uint64_t now_ns);
 /*
  * End it as soon as can be; its end is told. True: it is idle at once, and
  * nothing is told.
  */
-bool action_cancel(struct scoll_core *core, struct action *action);
+bool action_cancel(struct scoll_core *core, struct scoll_action *action);
 /* The transport has an end for it. */
 void action_done(struct scoll_core *core, uint64_t now_ns,
-		 struct action *action, int result, size_t size);
+		 struct scoll_action *action, int result, size_t size);
 /* Those that wait, that are to be tried again, that have failed. */
 void action_run(struct scoll_core *core, uint64_t now_ns);
 uint64_t action_deadline_ns(const struct scoll_core *core);
@@ -63,9 +63,9 @@ void child_forward_ended(struct child *child, uint64_t now_ns, int result);
 void child_post_begun(struct post *post, uint64_t now_ns);
 void child_post_ended(struct post *post, uint64_t now_ns, int result,
 		      size_t size);
-void child_ledger_begun(struct ledger *ledger, uint64_t now_ns);
-void child_ledger_ended(struct ledger *ledger, uint64_t now_ns, int result,
-			size_t size);
+void child_ledger_begun(struct scoll_ledger *ledger, uint64_t now_ns);
+void child_ledger_ended(struct scoll_ledger *ledger, uint64_t now_ns,
+			int result, size_t size);
 void bcast_out_ended(struct out *out, uint64_t now_ns, int result);
 void bcast_report_ended(struct out *out, uint64_t now_ns, int result);
 void bcast_notice_ended(struct notice *notice, uint64_t now_ns, int result);
@@ -204,7 +204,8 @@ void bcast_refuse(struct scoll_core *core, uint64_t now_ns, scoll_nid_t to,
 /* It was for another start of ours: this one is ours. */
 void bcast_refuse_start(struct scoll_core *core, uint64_t now_ns,
 			scoll_nid_t to, uint64_t tag);
-void bcast_refusal_ended(struct scoll_core *core, struct refusal *refusal);
+void bcast_refusal_ended(struct scoll_core *core,
+			 struct scoll_refusal *refusal);
 
 /* --- request_send.c --- */
 

@@ -9,14 +9,14 @@
 static void refuse(struct scoll_core *core, uint64_t now_ns, scoll_nid_t to,
 		   struct wire_reply *reply)
 {
-	struct refusal *refusal;
+	struct scoll_refusal *refusal;
 
 	if (core->loose_count >= REFUSALS_MAX)
 		return;
 	refusal = scoll_core_alloc(core, sizeof(*refusal));
 	if (refusal == NULL)
 		return;
-	memset(refusal, 0, offsetof(struct refusal, head));
+	memset(refusal, 0, offsetof(struct scoll_refusal, head));
 	refusal->to = to;
 	refusal->tag = reply->tag;
 	reply->sender = core->options.nid;
@@ -61,7 +61,7 @@ void bcast_refuse_start(struct scoll_core *core, uint64_t now_ns,
 	refuse(core, now_ns, to, &reply);
 }
 
-void bcast_refusal_ended(struct scoll_core *core, struct refusal *refusal)
+void bcast_refusal_ended(struct scoll_core *core, struct scoll_refusal *refusal)
 {
 	scoll_core_release(core, refusal);
 }

@@ -36,15 +36,15 @@ struct root {
 	UT_hash_handle hh;
 };
 
-struct replay {
+struct scoll_replay {
 	struct root *table;
 	struct root *silent;
 	size_t root_max;
 };
 
-int replay_create(size_t root_max, struct replay **ret_replay)
+int replay_create(size_t root_max, struct scoll_replay **ret_replay)
 {
-	struct replay *replay = calloc(1, sizeof(*replay));
+	struct scoll_replay *replay = calloc(1, sizeof(*replay));
 
 	if (replay == NULL)
 		return -ENOMEM;
@@ -53,14 +53,14 @@ int replay_create(size_t root_max, struct replay **ret_replay)
 	return 0;
 }
 
-static void root_remove(struct replay *replay, struct root *root)
+static void root_remove(struct scoll_replay *replay, struct root *root)
 {
 	DL_DELETE(replay->silent, root);
 	HASH_DEL(replay->table, root);
 	free(root);
 }
 
-void replay_destroy(struct replay *replay)
+void replay_destroy(struct scoll_replay *replay)
 {
 	if (replay == NULL)
 		return;
@@ -69,12 +69,13 @@ void replay_destroy(struct replay *replay)
 	free(replay);
 }
 
-size_t replay_root_count(const struct replay *replay)
+size_t replay_root_count(const struct scoll_replay *replay)
 {
 	return HASH_COUNT(replay->table);
 }
 
-static struct root *root_find(const struct replay *replay, scoll_nid_t nid)
+static struct root *root_find(const struct scoll_replay *replay,
+			      scoll_nid_t nid)
 {
 	struct root *root;
 
@@ -131,8 +132,9 @@ static enum replay_result root_check(const struct root *root, uint64_t nonce,
 	return bit_test(root, number) ? REPLAY_SEEN : REPLAY_NEW;
 }
 
-enum replay_result replay_check(const struct replay *replay, scoll_nid_t root,
-				uint64_t nonce, uint64_t number)
+enum replay_result replay_check(const struct scoll_replay *replay,
+				scoll_nid_t root, uint64_t nonce,
+				uint64_t number)
 {
 	const struct root *known = root_find(replay, root);
 	enum replay_result result = root_check(known, nonce, false, number);
@@ -143,7 +145,7 @@ enum replay_result replay_check(const struct replay *replay, scoll_nid_t root,
 	return result;
 }
 
-bool replay_may_be_new(const struct replay *replay, scoll_nid_t nid,
+bool replay_may_be_new(const struct scoll_replay *replay, scoll_nid_t nid,
 		       uint64_t nonce, uint32_t deaths_heard, uint64_t number)
 {
 	const struct root *root = root_find(replay, nid);
@@ -153,7 +155,7 @@ bool replay_may_be_new(const struct replay *replay, scoll_nid_t nid,
 	return result == REPLAY_NEW || result == REPLAY_NEW_NONCE;
 }
 
-static struct root *root_add(struct replay *replay, scoll_nid_t nid,
+static struct root *root_add(struct scoll_replay *replay, scoll_nid_t nid,
 			     uint64_t nonce, uint32_t deaths_heard)
 {
 	struct root *root = calloc(1, sizeof(*root));
@@ -224,7 +226,7 @@ static bool lower_is_believed(struct root *root, uint64_t nonce,
 	return root->lower_count >= REPLAY_LOWER_MIN;
 }
 
-int replay_enter(struct replay *replay, scoll_nid_t nid, uint64_t nonce,
+int replay_enter(struct scoll_replay *replay, scoll_nid_t nid, uint64_t nonce,
 		 uint32_t deaths_heard, uint64_t number)
 {
 	struct root *root = root_find(replay, nid);
@@ -253,8 +255,8 @@ int replay_enter(struct replay *replay, scoll_nid_t nid, uint64_t nonce,
 	return (int)result;
 }
 
-uint32_t replay_deaths(struct replay *replay, scoll_nid_t nid, uint32_t deaths,
-		       bool is_new_start)
+uint32_t replay_deaths(struct scoll_replay *replay, scoll_nid_t nid,
+		       uint32_t deaths, bool is_new_start)
 {
 	struct root *root = root_find(replay, nid);
 

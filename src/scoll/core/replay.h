@@ -27,7 +27,7 @@
 #define REPLAY_LOWER_MIN  3     /* messages of a lower nonce in a row */
 #define REPLAY_NONCES_MAX 8     /* of earlier starts of a node; oldest out */
 
-struct replay;
+struct scoll_replay;
 
 enum replay_result {
 	REPLAY_NEW,
@@ -38,25 +38,26 @@ enum replay_result {
 };
 
 /* root_max: REPLAY_ROOTS_MAX, or less in a test. -ENOMEM. */
-int replay_create(size_t root_max, struct replay **ret_replay);
-void replay_destroy(struct replay *replay);
-DEFINE_AUTO(struct replay, replay_destroy)
+int replay_create(size_t root_max, struct scoll_replay **ret_replay);
+void replay_destroy(struct scoll_replay *replay);
+DEFINE_AUTO(struct scoll_replay, replay_destroy)
 
 /* What it is, if the root has not died since. Nothing is changed. */
-enum replay_result replay_check(const struct replay *replay, scoll_nid_t root,
-				uint64_t nonce, uint64_t number);
+enum replay_result replay_check(const struct scoll_replay *replay,
+				scoll_nid_t root, uint64_t nonce,
+				uint64_t number);
 /*
  * Whether it may be of the start that lives, maybe after some more messages of
  * it; deaths_heard as below. Nothing is changed.
  */
-bool replay_may_be_new(const struct replay *replay, scoll_nid_t root,
+bool replay_may_be_new(const struct scoll_replay *replay, scoll_nid_t root,
 		       uint64_t nonce, uint32_t deaths_heard, uint64_t number);
 /*
  * What it is, and from now on it has been seen. deaths_heard: how often
  * discovery has seen the root die by now. -ENOMEM (it has not been seen); else
  * enum replay_result.
  */
-int replay_enter(struct replay *replay, scoll_nid_t root, uint64_t nonce,
+int replay_enter(struct scoll_replay *replay, scoll_nid_t root, uint64_t nonce,
 		 uint32_t deaths_heard, uint64_t number);
 /*
  * How often the root's node had died when its present start began, as far as
@@ -64,6 +65,6 @@ int replay_enter(struct replay *replay, scoll_nid_t root, uint64_t nonce,
  * now, which may be behind: a new start has one death more than the one before
  * it. So news of a death that come late are not taken for one of this start.
  */
-uint32_t replay_deaths(struct replay *replay, scoll_nid_t root, uint32_t deaths,
-		       bool is_new_start);
-size_t replay_root_count(const struct replay *replay);
+uint32_t replay_deaths(struct scoll_replay *replay, scoll_nid_t root,
+		       uint32_t deaths, bool is_new_start);
+size_t replay_root_count(const struct scoll_replay *replay);

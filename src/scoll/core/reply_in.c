@@ -49,7 +49,7 @@ void child_release(struct child *child)
 		scoll_core_release(core, post);
 	}
 	while (child->ledgers != NULL) {
-		struct ledger *ledger = child->ledgers;
+		struct scoll_ledger *ledger = child->ledgers;
 
 		child->ledgers = ledger->next;
 		scoll_core_release(core, ledger);
@@ -74,7 +74,7 @@ static void withdraw(struct child *child)
 		    action_cancel(core, &post->action))
 			child->active_count--;
 	}
-	for (struct ledger *ledger = child->ledgers; ledger != NULL;
+	for (struct scoll_ledger *ledger = child->ledgers; ledger != NULL;
 	     ledger = ledger->next) {
 		if (!action_is_idle(&ledger->action) &&
 		    action_cancel(core, &ledger->action))
@@ -226,20 +226,20 @@ static void expect_reports(struct child *child, uint64_t now_ns)
 				    WIRE_REPORT_FAILURES_MAX);
 
 	for (uint16_t i = 0; i < count; i++) {
-		struct ledger *ledger =
+		struct scoll_ledger *ledger =
 			scoll_core_alloc(bcast->core, sizeof(*ledger));
 
 		if (ledger == NULL) {
 			child_fail(child, now_ns, -ENOMEM, SCOLL_ERROR_NOMEM);
 			return;
 		}
-		memset(ledger, 0, offsetof(struct ledger, bytes));
+		memset(ledger, 0, offsetof(struct scoll_ledger, bytes));
 		ledger->child = child;
 		ledger->number = i;
 		LL_PREPEND(child->ledgers, ledger);
 	}
 	child->unposted_ledger_count = count;
-	for (struct ledger *ledger = child->ledgers; ledger != NULL;
+	for (struct scoll_ledger *ledger = child->ledgers; ledger != NULL;
 	     ledger = ledger->next) {
 		child->active_count++;
 		action_start(bcast->core, &ledger->action, bcast, ACTION_LEDGER,
@@ -357,7 +357,7 @@ void child_post_ended(struct post *post, uint64_t now_ns, int result,
 
 /* --- reports --- */
 
-void child_ledger_begun(struct ledger *ledger, uint64_t now_ns)
+void child_ledger_begun(struct scoll_ledger *ledger, uint64_t now_ns)
 {
 	struct child *child = ledger->child;
 	uint16_t count = 0;
@@ -367,13 +367,14 @@ void child_ledger_begun(struct ledger *ledger, uint64_t now_ns)
 	ledger->was_posted = true;
 	if (--child->unposted_ledger_count > 0)
 		return;
-	for (const struct ledger *each = child->ledgers; each != NULL;
+	for (const struct scoll_ledger *each = child->ledgers; each != NULL;
 	     each = each->next)
 		count++;
 	bcast_notice_send(child, now_ns, WIRE_REPORTS_WANTED, 0, count, NULL);
 }
 
-static int report_accept(struct ledger *ledger, uint64_t now_ns, size_t size)
+static int report_accept(struct scoll_ledger *ledger, uint64_t now_ns,
+			 size_t size)
 {
 	struct child *child = ledger->child;
 	struct bcast *bcast = child->bcast;
@@ -400,8 +401,8 @@ static int report_accept(struct ledger *ledger, uint64_t now_ns, size_t size)
 	return 0;
 }
 
-void child_ledger_ended(struct ledger *ledger, uint64_t now_ns, int result,
-			size_t size)
+void child_ledger_ended(struct scoll_ledger *ledger, uint64_t now_ns,
+			int result, size_t size)
 {
 	struct child *child = ledger->child;
 	struct scoll_core *core = child->bcast->core;

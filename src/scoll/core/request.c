@@ -210,7 +210,7 @@ void bcast_settle(struct bcast *bcast, uint64_t now_ns)
 	bool goes_on = true;
 
 	while (goes_on && !bcast->is_queued && !bcast->is_called) {
-		switch ((enum phase)bcast->phase) {
+		switch ((enum scoll_phase)bcast->phase) {
 		case PHASE_NEW:
 		case PHASE_HELD:
 		case PHASE_POST:

@@ -74,7 +74,7 @@ static void expire_run(struct bcast *bcast, uint64_t now_ns)
 
 void bcast_expire(struct bcast *bcast, uint64_t now_ns)
 {
-	switch ((enum phase)bcast->phase) {
+	switch ((enum scoll_phase)bcast->phase) {
 	case PHASE_RUN:
 		expire_run(bcast, now_ns);
 		break;

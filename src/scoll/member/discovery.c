@@ -19,22 +19,22 @@
 #define WORDS(count) (((count) + 63) / 64)
 
 /* One watcher's interest in one node. */
-struct watch {
+struct member_watch {
 	struct interest *interest;
 	struct discovery_watcher *watcher;
 	uint64_t nid;
 	uint32_t told_counter;
 	bool told_alive;
 	bool is_pending;
-	struct watch *prev, *next;                 /* of the interest */
-	struct watch *pending_prev, *pending_next; /* of the discovery */
-	UT_hash_handle hh;                         /* of the watcher, by nid */
+	struct member_watch *prev, *next;                 /* of the interest */
+	struct member_watch *pending_prev, *pending_next; /* of the discovery */
+	UT_hash_handle hh; /* of the watcher, by nid */
 };
 
 /* Everybody's interest in one node. */
 struct interest {
 	uint64_t nid;
-	struct watch *watches;
+	struct member_watch *watches;
 	UT_hash_handle hh;
 };
 
@@ -42,7 +42,7 @@ struct discovery_watcher {
 	struct discovery *discovery;
 	discovery_watch_fn *changed;
 	void *ctx;
-	struct watch *watches;
+	struct member_watch *watches;
 };
 
 int discovery_init(struct discovery *discovery, const struct roster *roster)
@@ -96,7 +96,7 @@ static void note(struct discovery *discovery, uint32_t place)
 {
 	uint64_t nid = roster_nid(discovery->roster, place);
 	struct interest *interest;
-	struct watch *watch;
+	struct member_watch *watch;
 
 	discovery->epoch++;
 	HASH_FIND(hh, discovery->interests, &nid, sizeof(nid), interest);
@@ -135,7 +135,7 @@ void discovery_reboot(struct discovery *discovery, uint32_t place)
 	note(discovery, place);
 }
 
-static void tell(struct watch *watch)
+static void tell(struct member_watch *watch)
 {
 	const struct discovery *discovery = watch->watcher->discovery;
 	uint32_t counter = discovery_counter(discovery, watch->nid);
@@ -161,7 +161,7 @@ void discovery_settle(struct discovery *discovery)
 		return; /* called by a watcher: the outer call goes on */
 	discovery->is_settling = true;
 	while (discovery->pending != NULL) {
-		struct watch *watch = discovery->pending;
+		struct member_watch *watch = discovery->pending;
 
 		DL_DELETE2(discovery->pending, watch, pending_prev,
 			   pending_next);
@@ -230,7 +230,7 @@ static void interest_drop(struct discovery *discovery,
 	free(interest);
 }
 
-static void watch_drop(struct watch *watch)
+static void watch_drop(struct member_watch *watch)
 {
 	struct discovery *discovery = watch->watcher->discovery;
 
@@ -245,7 +245,7 @@ static void watch_drop(struct watch *watch)
 
 void discovery_watcher_destroy(struct discovery_watcher *watcher)
 {
-	struct watch *watch, *next;
+	struct member_watch *watch, *next;
 
 	if (watcher == NULL)
 		return;
@@ -276,9 +276,9 @@ static struct interest *interest_of(struct discovery *discovery, uint64_t nid)
 int discovery_watch(struct discovery_watcher *watcher, uint64_t nid)
 {
 	struct discovery *discovery = watcher->discovery;
-	_auto_(freep) struct watch *watch = NULL;
+	_auto_(freep) struct member_watch *watch = NULL;
 	struct interest *interest;
-	struct watch *known;
+	struct member_watch *known;
 
 	HASH_FIND(hh, watcher->watches, &nid, sizeof(nid), known);
 	if (known != NULL)

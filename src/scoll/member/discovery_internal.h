@@ -9,7 +9,7 @@
 #include "scoll/member/roster.h"
 
 struct interest;
-struct watch;
+struct member_watch;
 
 struct discovery {
 	const struct roster *roster;
@@ -21,7 +21,7 @@ struct discovery {
 	bool is_stealthy;
 	bool unknown_is_alive; /* nodes that are not on the roster */
 	struct interest *interests;
-	struct watch *pending; /* watches whose node has changed */
+	struct member_watch *pending; /* watches whose node has changed */
 	bool is_settling;
 };
 

@@ -261,7 +261,7 @@ static void check_nonce(struct gossip *gossip, uint32_t sender, uint64_t nonce)
 	discovery_reboot(&gossip->discovery, sender);
 }
 
-static void merge(struct gossip *gossip, const struct message *message,
+static void merge(struct gossip *gossip, const struct member_message *message,
 		  uint32_t sender, uint64_t lag)
 {
 	uint32_t first = message_part_first(&gossip->parts, message->part);
@@ -291,7 +291,7 @@ static void listen(struct gossip *gossip)
 
 /* Does it show that all others have us dead? */
 static bool is_obituary(const struct gossip *gossip,
-			const struct message *message, uint64_t lag)
+			const struct member_message *message, uint64_t lag)
 {
 	uint32_t first = message_part_first(&gossip->parts, message->part);
 	uint32_t at = gossip->place - first;
@@ -307,13 +307,13 @@ static bool is_obituary(const struct gossip *gossip,
 	return age_of(message->signs[at]) + lag > gossip->bounds.very_old;
 }
 
-static void answer(struct gossip *gossip, const struct message *message)
+static void answer(struct gossip *gossip, const struct member_message *message)
 {
 	if (gossip->life == LIFE_ACTIVE && message->is_request)
 		gossip_answer(gossip, message);
 }
 
-static int check(struct gossip *gossip, const struct message *message)
+static int check(struct gossip *gossip, const struct member_message *message)
 {
 	if (memcmp(message->roster_digest, gossip->roster_digest,
 		   ROSTER_DIGEST_SIZE) != 0)
@@ -330,7 +330,7 @@ static int check(struct gossip *gossip, const struct message *message)
 int gossip_receive(struct gossip *gossip, uint64_t now_ns, const void *bytes,
 		   size_t size)
 {
-	struct message message;
+	struct member_message message;
 	uint32_t sender;
 	uint64_t lag;
 	int result;
@@ -373,7 +373,7 @@ int gossip_receive(struct gossip *gossip, uint64_t now_ns, const void *bytes,
 
 int gossip_sender(const void *bytes, size_t size, uint64_t *ret_nid)
 {
-	struct message message;
+	struct member_message message;
 	int result = message_decode(bytes, size, &message);
 
 	if (result < 0)

@@ -266,7 +266,7 @@ static void follow_behind(struct gossip *gossip, uint32_t sender,
 }
 
 bool gossip_follow(struct gossip *gossip, uint64_t now_ns, uint32_t sender,
-		   const struct message *message)
+		   const struct member_message *message)
 {
 	bool is_answer = message->asker_nonce == gossip->boot_nonce;
 	bool has_voice = is_answer || !gossip->is_settled;

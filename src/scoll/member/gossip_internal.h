@@ -76,9 +76,9 @@ void gossip_pass(struct gossip *gossip, uint64_t now_ns);
 #define CYCLE_JUMP_MAX (MESSAGE_CYCLE_MAX / 2)
 /* Take a message's cycle for what it is worth. False: it is too far ahead. */
 bool gossip_follow(struct gossip *gossip, uint64_t now_ns, uint32_t sender,
-		   const struct message *message);
+		   const struct member_message *message);
 
 /* gossip_send.c */
 void gossip_send_round(struct gossip *gossip);
-void gossip_answer(struct gossip *gossip, const struct message *request);
+void gossip_answer(struct gossip *gossip, const struct member_message *request);
 void gossip_send_leaves(struct gossip *gossip);

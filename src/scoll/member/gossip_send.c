@@ -108,7 +108,7 @@ static void send(struct gossip *gossip, uint64_t nid, uint32_t part,
 		 bool is_request, uint64_t asker_nonce)
 {
 	struct writer *out = &gossip->out;
-	struct message message = {
+	struct member_message message = {
 		.is_request = is_request,
 		.is_leave = gossip->life == LIFE_LEFT,
 		.listening_cycles = listening_cycles(gossip),
@@ -181,7 +181,7 @@ void gossip_send_round(struct gossip *gossip)
 		probe(gossip);
 }
 
-void gossip_answer(struct gossip *gossip, const struct message *request)
+void gossip_answer(struct gossip *gossip, const struct member_message *request)
 {
 	send(gossip, request->nid, request->part, false, request->boot_nonce);
 	gossip->stats.answer_count++;

@@ -37,7 +37,7 @@ uint32_t message_part_count(const struct message_parts *parts, uint32_t part)
 	return left < parts->part_nodes ? left : parts->part_nodes;
 }
 
-int message_encode(const struct message *message, struct writer *writer)
+int message_encode(const struct member_message *message, struct writer *writer)
 {
 	write_u32(writer, MAGIC);
 	write_u8(writer, VERSION);
@@ -56,10 +56,11 @@ int message_encode(const struct message *message, struct writer *writer)
 	return writer->result;
 }
 
-int message_decode(const void *bytes, size_t size, struct message *ret_message)
+int message_decode(const void *bytes, size_t size,
+		   struct member_message *ret_message)
 {
 	struct reader reader = reader_of(bytes, size);
-	struct message message = { 0 };
+	struct member_message message = { 0 };
 	const uint8_t *digest;
 	uint8_t flags, zero;
 
@@ -91,7 +92,7 @@ int message_decode(const void *bytes, size_t size, struct message *ret_message)
 	return 0;
 }
 
-bool message_fits(const struct message *message,
+bool message_fits(const struct member_message *message,
 		  const struct message_parts *parts)
 {
 	return message->part < parts->part_count &&

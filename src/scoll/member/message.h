@@ -32,7 +32,7 @@ static inline uint32_t message_part_first(const struct message_parts *parts,
 }
 uint32_t message_part_count(const struct message_parts *parts, uint32_t part);
 
-struct message {
+struct member_message {
 	bool is_request; /* answer with the same part of yours */
 	bool is_leave;   /* the sender goes, and does so at `cycle` */
 	/* Cycles for which the sender has heard others without a gap; clipped. */
@@ -48,12 +48,13 @@ struct message {
 };
 
 /* 0; -ENOMEM, -EMSGSIZE: of the writer. */
-int message_encode(const struct message *message, struct writer *writer);
+int message_encode(const struct member_message *message, struct writer *writer);
 /*
  * A view of the bytes. -EBADMSG: it is malformed; -EPROTONOSUPPORT: another
  * version. That the part fits the roster is for message_fits() to say, once
  * the digest is known to be the same.
  */
-int message_decode(const void *bytes, size_t size, struct message *ret_message);
-bool message_fits(const struct message *message,
+int message_decode(const void *bytes, size_t size,
+		   struct member_message *ret_message);
+bool message_fits(const struct member_message *message,
 		  const struct message_parts *parts);

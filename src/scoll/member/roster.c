@@ -15,23 +15,23 @@
 
 #define CAPACITY_MIN 16
 
-struct seat {
+struct member_seat {
 	uint64_t nid;
 	uint32_t place;
 	UT_hash_handle hh;
 };
 
 struct roster {
-	struct seat **seats;
+	struct member_seat **seats;
 	size_t count;
 	size_t capacity;
-	struct seat *by_nid;
+	struct member_seat *by_nid;
 };
 
 static int reserve(struct roster *roster, size_t count)
 {
 	size_t capacity = roster->capacity;
-	struct seat **seats;
+	struct member_seat **seats;
 
 	if (count > ROSTER_NODE_MAX)
 		return -ENOSPC;
@@ -41,7 +41,8 @@ static int reserve(struct roster *roster, size_t count)
 		capacity = CAPACITY_MIN;
 	while (capacity < count)
 		capacity *= 2;
-	seats = reallocarray(roster->seats, capacity, sizeof(struct seat *));
+	seats = reallocarray(roster->seats, capacity,
+			     sizeof(struct member_seat *));
 	if (seats == NULL)
 		return -ENOMEM;
 	roster->seats = seats;
@@ -80,7 +81,7 @@ void roster_destroy(struct roster *roster)
 
 int roster_add(struct roster *roster, uint64_t nid, uint32_t *ret_place)
 {
-	struct seat *seat;
+	struct member_seat *seat;
 	int result;
 
 	if (roster_place(roster, nid) != ROSTER_NOWHERE)
@@ -116,7 +117,7 @@ uint64_t roster_nid(const struct roster *roster, uint32_t place)
 
 uint32_t roster_place(const struct roster *roster, uint64_t nid)
 {
-	const struct seat *seat;
+	const struct member_seat *seat;
 
 	HASH_FIND(hh, roster->by_nid, &nid, sizeof(nid), seat);
 	return seat != NULL ? seat->place : ROSTER_NOWHERE;

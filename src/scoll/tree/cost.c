@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "scoll/tree/internal.h"
 
-struct walk {
+struct tree_walk {
 	const struct tree *tree;
 	enum cost_order order;
 	const struct cost_model *model;
@@ -35,7 +35,7 @@ static double noise(const struct cost_model *model)
 }
 
 /* Serve a node's children. */
-static void serve(struct walk *walk, uint32_t rank)
+static void serve(struct tree_walk *walk, uint32_t rank)
 {
 	const struct cost_model *model = walk->model;
 	int64_t count =
@@ -73,7 +73,7 @@ int cost_broadcast(const struct tree *tree, enum cost_order order,
 	_auto_(freep) struct tree_child *children =
 		calloc(node_count, sizeof(*children));
 	_auto_(freep) double *times = calloc(node_count, sizeof(*times));
-	struct walk walk = {
+	struct tree_walk walk = {
 		.tree = tree,
 		.order = order,
 		.model = model,

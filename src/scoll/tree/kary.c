@@ -17,21 +17,21 @@ static uint64_t branches(const struct scoll_tree_shape *shape)
 }
 
 /* Leftmost and rightmost rank of one level; the latter is not cut. */
-struct level {
+struct tree_level {
 	uint64_t first;
 	uint64_t last;
 };
 
-static struct level level_below(const struct scoll_tree_shape *shape,
-				struct level level)
+static struct tree_level level_below(const struct scoll_tree_shape *shape,
+				     struct tree_level level)
 {
 	uint64_t k = branches(shape);
 
-	return (struct level){ level.first * k + 1, level.last * k + k };
+	return (struct tree_level){ level.first * k + 1, level.last * k + k };
 }
 
 static uint32_t level_count(const struct scoll_tree_shape *shape,
-			    struct level level)
+			    struct tree_level level)
 {
 	uint64_t end = shape->node_count;
 
@@ -43,7 +43,8 @@ static uint32_t kary_children(const struct scoll_tree_shape *shape,
 			      uint32_t rank, uint32_t *ret_ranks,
 			      uint32_t capacity)
 {
-	struct level below = level_below(shape, (struct level){ rank, rank });
+	struct tree_level below =
+		level_below(shape, (struct tree_level){ rank, rank });
 	uint32_t count;
 
 	if (below.first >= shape->node_count)
@@ -57,7 +58,7 @@ static uint32_t kary_children(const struct scoll_tree_shape *shape,
 static uint32_t kary_ranges(const struct scoll_tree_shape *shape, uint32_t rank,
 			    struct scoll_tree_range *ret_ranges)
 {
-	struct level level = { rank, rank };
+	struct tree_level level = { rank, rank };
 	uint32_t count = 0;
 
 	while (level.first < shape->node_count) {

@@ -64,7 +64,7 @@ struct left {
 	int64_t ticks[CLOCK_COUNT];
 };
 
-struct node {
+struct tree_node {
 	uint32_t rank;
 	uint32_t size;
 	uint32_t cut; /* nodes that it lacks, all of them of the last tick */
@@ -236,9 +236,9 @@ static void logp_prepare(struct scoll_tree_shape *shape)
 		shape->state[END + i] = (uint64_t)left.ticks[i];
 }
 
-static struct node top(const struct scoll_tree_shape *shape)
+static struct tree_node top(const struct scoll_tree_shape *shape)
 {
-	struct node node = { .size = shape->node_count };
+	struct tree_node node = { .size = shape->node_count };
 
 	for (int i = 0; i < CLOCK_COUNT; i++)
 		node.left.ticks[i] = (int64_t)shape->state[END + i];
@@ -248,7 +248,7 @@ static struct node top(const struct scoll_tree_shape *shape)
 }
 
 static uint32_t slot_count(const struct scoll_tree_shape *shape,
-			   const struct node *node)
+			   const struct tree_node *node)
 {
 	int64_t rest = least(passed_on(shape, node->left));
 
@@ -257,7 +257,7 @@ static uint32_t slot_count(const struct scoll_tree_shape *shape,
 
 /* What is left when the child in this slot is sent to. */
 static struct left left_at(const struct scoll_tree_shape *shape,
-			   const struct node *node, uint64_t slot)
+			   const struct tree_node *node, uint64_t slot)
 {
 	return waited(node->left, (int64_t)slot * gap(shape));
 }
@@ -270,7 +270,7 @@ enum lack {
 };
 
 static enum lack lack_in(const struct scoll_tree_shape *shape,
-			 const struct node *node, uint64_t slot,
+			 const struct tree_node *node, uint64_t slot,
 			 uint32_t *ret_cut)
 {
 	uint64_t kept, kept_from_here;
@@ -290,7 +290,7 @@ static enum lack lack_in(const struct scoll_tree_shape *shape,
 
 /* Rank of the child in a slot: behind the node come those of later slots. */
 static uint32_t child_rank(const struct scoll_tree_shape *shape,
-			   const struct node *node, uint64_t slot,
+			   const struct tree_node *node, uint64_t slot,
 			   enum lack lack)
 {
 	struct left behind = left_at(shape, node, slot + 1);
@@ -304,10 +304,10 @@ static uint32_t child_rank(const struct scoll_tree_shape *shape,
 }
 
 /* The child in a slot. Its size is 0 if there is none. */
-static struct node child(const struct scoll_tree_shape *shape,
-			 const struct node *node, uint64_t slot)
+static struct tree_node child(const struct scoll_tree_shape *shape,
+			      const struct tree_node *node, uint64_t slot)
 {
-	struct node result;
+	struct tree_node result;
 	enum lack lack = lack_in(shape, node, slot, &result.cut);
 
 	result.rank = child_rank(shape, node, slot, lack);
@@ -322,8 +322,8 @@ static struct node child(const struct scoll_tree_shape *shape,
 }
 
 /* The child whose subtree has `rank`, which is not the node's own. */
-static struct node child_with(const struct scoll_tree_shape *shape,
-			      const struct node *node, uint32_t rank)
+static struct tree_node child_with(const struct scoll_tree_shape *shape,
+				   const struct tree_node *node, uint32_t rank)
 {
 	uint32_t low = 0, high = slot_count(shape, node) - 1;
 
@@ -342,10 +342,10 @@ static struct node child_with(const struct scoll_tree_shape *shape,
 }
 
 /* The node of this rank; *ret_parent is set unless it is the root. */
-static struct node node_at(const struct scoll_tree_shape *shape, uint32_t rank,
-			   uint32_t *ret_parent)
+static struct tree_node node_at(const struct scoll_tree_shape *shape,
+				uint32_t rank, uint32_t *ret_parent)
 {
-	struct node node = top(shape);
+	struct tree_node node = top(shape);
 
 	while (node.rank != rank) {
 		*ret_parent = node.rank;
@@ -357,7 +357,7 @@ static struct node node_at(const struct scoll_tree_shape *shape, uint32_t rank,
 
 /* What the first child, its first child ... is, while the clocks allow. */
 static uint32_t depth_of(const struct scoll_tree_shape *shape,
-			 const struct node *node)
+			 const struct tree_node *node)
 {
 	struct left left = waited(node->left, node->cut > 0);
 	int64_t depth = INT64_MAX;
@@ -372,7 +372,7 @@ static void logp_node(const struct scoll_tree_shape *shape, uint32_t rank,
 		      struct scoll_tree_node *ret_node)
 {
 	uint32_t parent = 0;
-	struct node node = node_at(shape, rank, &parent);
+	struct tree_node node = node_at(shape, rank, &parent);
 
 	ret_node->parent = parent;
 	ret_node->size = node.size;
@@ -384,11 +384,11 @@ static uint32_t logp_children(const struct scoll_tree_shape *shape,
 			      uint32_t capacity)
 {
 	uint32_t parent;
-	struct node node = node_at(shape, rank, &parent);
+	struct tree_node node = node_at(shape, rank, &parent);
 	uint32_t count = 0;
 
 	for (uint32_t slot = slot_count(shape, &node); slot-- > 0;) {
-		struct node below = child(shape, &node, slot);
+		struct tree_node below = child(shape, &node, slot);
 
 		if (below.size == 0)
 			continue;

@@ -20,9 +20,10 @@ static int add_entry(uint32_t *ids, unsigned int *count, uint32_t id)
 	return 0;
 }
 
-int access_init(struct access *access, const struct cxi_svc_desc *desc)
+int access_init(struct softnic_access *access, const struct cxi_svc_desc *desc)
 {
-	*access = (struct access){ .is_open = !desc->restricted_members };
+	*access =
+		(struct softnic_access){ .is_open = !desc->restricted_members };
 	if (access->is_open)
 		return 0;
 
@@ -42,7 +43,7 @@ int access_init(struct access *access, const struct cxi_svc_desc *desc)
 	return 0;
 }
 
-bool access_admits(const struct access *access,
+bool access_admits(const struct softnic_access *access,
 		   const struct softnic_caller *caller)
 {
 	for (unsigned int i = 0; i < access->uid_count; i++) {

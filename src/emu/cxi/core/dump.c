@@ -153,7 +153,7 @@ static json_t *dump_busy(const struct nic *nic,
 static json_t *dump_service(const struct nic *nic,
 			    const struct softnic_svc *service)
 {
-	const struct access *access = &service->access;
+	const struct softnic_access *access = &service->access;
 	json_t *object = json_pack(
 		"{s:I, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:i, s:b, s:i}", "id",
 		(json_int_t)service->desc.svc_id, "name", service->name,

@@ -17,7 +17,7 @@
 #define VNI_MIN             1
 
 /* Who may use a service. */
-struct access {
+struct softnic_access {
 	bool is_open;
 	bool has_netns;
 	uint32_t netns;
@@ -37,7 +37,7 @@ struct profile {
 struct softnic_svc {
 	char name[SOFTNIC_NAME_MAX]; /* "" for those that users made */
 	struct cxi_svc_desc desc;    /* as the driver lists it */
-	struct access access;
+	struct softnic_access access;
 	struct profile profiles[CXI_SVC_MAX_VNIS];
 	unsigned int profile_count;
 	bool exclusive_cp;
@@ -124,8 +124,8 @@ int descriptor_validate(const struct softnic_config *config,
 bool vni_range_is_valid(uint16_t vni_min, uint16_t vni_max);
 
 /* -EEXIST: a member twice; -EBADR: the invalid uid or gid. (access.c) */
-int access_init(struct access *access, const struct cxi_svc_desc *desc);
-bool access_admits(const struct access *access,
+int access_init(struct softnic_access *access, const struct cxi_svc_desc *desc);
+bool access_admits(const struct softnic_access *access,
 		   const struct softnic_caller *caller);
 
 /*

@@ -186,7 +186,7 @@ int softnic_service_update(struct softnic_client *client,
 {
 	const struct softnic_config *config = &client->softnic->config;
 	struct nic *nic = client->nic;
-	struct access access;
+	struct softnic_access access;
 	struct softnic_svc *service;
 	int result;
 

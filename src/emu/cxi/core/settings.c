@@ -116,7 +116,7 @@ int softnic_service_set_netns(struct softnic_client *client, uint32_t svc_id,
 			      uint32_t netns)
 {
 	struct softnic_svc *service;
-	struct access *access;
+	struct softnic_access *access;
 	int result = client_service(client, SOFTNIC_OP_SVC_SET_NETNS, svc_id,
 				    &service);
 

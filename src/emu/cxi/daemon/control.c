@@ -25,7 +25,7 @@
 
 #define ERRNO_NAME_LIMIT 256
 
-struct arguments {
+struct softnic_arguments {
 	unsigned int keys; /* those that were given */
 	int64_t count;
 	int error;
@@ -79,7 +79,7 @@ static int parse_ms(const char *text, uint64_t *ret_ms)
 	return result;
 }
 
-static int parse_value(struct arguments *arguments, unsigned int key,
+static int parse_value(struct softnic_arguments *arguments, unsigned int key,
 		       const char *value)
 {
 	int64_t number = 0;
@@ -133,7 +133,7 @@ static unsigned int find_key(const char *name)
 }
 
 /* word: changed. */
-static int parse_word(struct arguments *arguments, char *word,
+static int parse_word(struct softnic_arguments *arguments, char *word,
 		      struct fairlead_error *ret_error)
 {
 	char *value = strchr(word, '=');
@@ -157,7 +157,8 @@ static int parse_word(struct arguments *arguments, char *word,
 }
 
 static int run_fault(struct softnic_session *session,
-		     const struct arguments *arguments, struct writer *body)
+		     const struct softnic_arguments *arguments,
+		     struct writer *body)
 {
 	struct softnic_fault fault = {
 		.op = arguments->op,
@@ -177,7 +178,8 @@ static int run_fault(struct softnic_session *session,
 }
 
 static int run_faults(struct softnic_session *session,
-		      const struct arguments *arguments, struct writer *body)
+		      const struct softnic_arguments *arguments,
+		      struct writer *body)
 {
 	const struct softnic_fault *faults;
 	size_t count = softnic_fault_list(session->softnic, &faults);
@@ -201,21 +203,24 @@ static int run_faults(struct softnic_session *session,
 }
 
 static int run_clear(struct softnic_session *session,
-		     const struct arguments *arguments, struct writer *body)
+		     const struct softnic_arguments *arguments,
+		     struct writer *body)
 {
 	softnic_fault_clear(session->softnic);
 	return 0;
 }
 
 static int run_busy(struct softnic_session *session,
-		    const struct arguments *arguments, struct writer *body)
+		    const struct softnic_arguments *arguments,
+		    struct writer *body)
 {
 	return softnic_service_busy(session->softnic, arguments->nic,
 				    arguments->svc, arguments->ms);
 }
 
 static int run_use(struct softnic_session *session,
-		   const struct arguments *arguments, struct writer *body)
+		   const struct softnic_arguments *arguments,
+		   struct writer *body)
 {
 	if (arguments->count > UINT16_MAX)
 		return -ENOSPC;
@@ -225,7 +230,8 @@ static int run_use(struct softnic_session *session,
 }
 
 static int run_remove(struct softnic_session *session,
-		      const struct arguments *arguments, struct writer *body)
+		      const struct softnic_arguments *arguments,
+		      struct writer *body)
 {
 	int result;
 
@@ -237,7 +243,8 @@ static int run_remove(struct softnic_session *session,
 }
 
 static int run_restore(struct softnic_session *session,
-		       const struct arguments *arguments, struct writer *body)
+		       const struct softnic_arguments *arguments,
+		       struct writer *body)
 {
 	int result;
 
@@ -249,7 +256,8 @@ static int run_restore(struct softnic_session *session,
 }
 
 static int run_reboot(struct softnic_session *session,
-		      const struct arguments *arguments, struct writer *body)
+		      const struct softnic_arguments *arguments,
+		      struct writer *body)
 {
 	char boot_id[BOOT_ID_SIZE];
 	int result;
@@ -263,7 +271,8 @@ static int run_reboot(struct softnic_session *session,
 }
 
 static int run_dump(struct softnic_session *session,
-		    const struct arguments *arguments, struct writer *body)
+		    const struct softnic_arguments *arguments,
+		    struct writer *body)
 {
 	json_t *object = softnic_dump(session->softnic);
 	_auto_(freep) char *text = NULL;
@@ -278,15 +287,16 @@ static int run_dump(struct softnic_session *session,
 	return 0;
 }
 
-struct command {
+struct softnic_command {
 	const char *verb;
 	unsigned int required;
 	unsigned int optional;
 	int (*run)(struct softnic_session *session,
-		   const struct arguments *arguments, struct writer *body);
+		   const struct softnic_arguments *arguments,
+		   struct writer *body);
 };
 
-static const struct command commands[] = {
+static const struct softnic_command commands[] = {
 	{ "busy", KEY_SVC | KEY_NIC | KEY_MS, 0, run_busy },
 	{ "clear", 0, 0, run_clear },
 	{ "dump", 0, 0, run_dump },
@@ -299,7 +309,7 @@ static const struct command commands[] = {
 	{ "use", KEY_SVC | KEY_NIC | KEY_TYPE | KEY_COUNT, 0, run_use },
 };
 
-static const struct command *find_command(const char *verb)
+static const struct softnic_command *find_command(const char *verb)
 {
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(commands[i].verb, verb) == 0)
@@ -308,7 +318,7 @@ static const struct command *find_command(const char *verb)
 	return NULL;
 }
 
-static int check_keys(const struct command *command, unsigned int keys,
+static int check_keys(const struct softnic_command *command, unsigned int keys,
 		      struct fairlead_error *ret_error)
 {
 	if (keys & ~(command->required | command->optional))
@@ -324,8 +334,8 @@ static int check_keys(const struct command *command, unsigned int keys,
 int control_run(struct softnic_session *session, const char *text,
 		struct writer *body, struct fairlead_error *ret_error)
 {
-	struct arguments arguments = { 0 };
-	const struct command *command;
+	struct softnic_arguments arguments = { 0 };
+	const struct softnic_command *command;
 	char copy[WIRE_TEXT_MAX + 1];
 	char *rest = NULL;
 	const char *verb;

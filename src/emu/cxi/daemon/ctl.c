@@ -47,7 +47,7 @@ static int print_file(int fd)
 	return size < 0 || fflush(stdout) != 0 ? -errno : 0;
 }
 
-static int fail_reply(const struct wire_reply *reply, const char *dir)
+static int fail_reply(const struct softnic_wire_reply *reply, const char *dir)
 {
 	if (reply->body.left == 0)
 		return fail(reply->result, dir, strerror(-reply->result));
@@ -59,7 +59,7 @@ static int fail_reply(const struct wire_reply *reply, const char *dir)
 int ctl_run(const char *dir, const char *command)
 {
 	struct wire_request request = { .op = WIRE_CONTROL };
-	struct wire_reply reply;
+	struct softnic_wire_reply reply;
 	_auto_(packet_fds_close) struct packet_fds fds = { .count = 0 };
 	_auto_(freep) uint8_t *packet = memory_alloc(WIRE_REPLY_MAX);
 	_auto_(closep) int fd = -1;

@@ -22,17 +22,17 @@ void session_fini(struct softnic_session *session)
 	session->client = NULL;
 }
 
-void answer_fini(struct answer *answer)
+void answer_fini(struct softnic_answer *answer)
 {
 	writer_fini(&answer->body);
 }
 
-bool answer_is_text(const struct answer *answer)
+bool answer_is_text(const struct softnic_answer *answer)
 {
 	return answer->op == WIRE_CONTROL && answer->result == 0;
 }
 
-void answer_encode(const struct answer *answer, struct writer *writer)
+void answer_encode(const struct softnic_answer *answer, struct writer *writer)
 {
 	wire_reply_encode(answer->op, answer->result, writer);
 	if (answer->body.size > 0 && !answer_is_text(answer))
@@ -308,7 +308,7 @@ static bool needs_device(enum wire_op op)
 }
 
 int dispatch(struct softnic_session *session, const void *packet, size_t size,
-	     struct answer *ret_answer)
+	     struct softnic_answer *ret_answer)
 {
 	struct wire_request request;
 	int result;

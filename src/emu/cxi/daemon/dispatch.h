@@ -36,17 +36,17 @@ struct softnic_session {
 void session_fini(struct softnic_session *session);
 
 /* What is to be sent back. */
-struct answer {
+struct softnic_answer {
 	enum wire_op op;
 	int result;
 	struct writer body;
 };
 
-void answer_fini(struct answer *answer);
+void answer_fini(struct softnic_answer *answer);
 /* Is its body a text, which goes into a file instead of the packet. */
-bool answer_is_text(const struct answer *answer);
+bool answer_is_text(const struct softnic_answer *answer);
 /* The packet. Errors: writer's. */
-void answer_encode(const struct answer *answer, struct writer *writer);
+void answer_encode(const struct softnic_answer *answer, struct writer *writer);
 
 /*
  * Do what the packet asks and fill in a zeroed answer. The model's time has
@@ -54,7 +54,7 @@ void answer_encode(const struct answer *answer, struct writer *writer);
  * answer says so and the connection is to be closed after it.
  */
 int dispatch(struct softnic_session *session, const void *packet, size_t size,
-	     struct answer *ret_answer);
+	     struct softnic_answer *ret_answer);
 
 /*
  * Do a control command, "verb key=value ...". Text for the user goes into

@@ -145,7 +145,7 @@ static int make_file(const struct writer *text)
 	return fd < 0 ? -errno : fd;
 }
 
-static bool send_answer(int fd, struct answer *answer)
+static bool send_answer(int fd, struct softnic_answer *answer)
 {
 	struct packet_fds fds = { .count = 0 };
 	struct writer packet = { 0 };
@@ -168,7 +168,7 @@ static bool send_answer(int fd, struct answer *answer)
 static bool serve(void *ctx, void *session, int fd, const void *bytes,
 		  size_t size)
 {
-	struct answer answer = { 0 };
+	struct softnic_answer answer = { 0 };
 	bool goes_on;
 
 	advance(ctx);
@@ -180,7 +180,7 @@ static bool serve(void *ctx, void *session, int fd, const void *bytes,
 
 static void refuse(int fd, int error)
 {
-	struct answer answer = { .op = WIRE_NONE, .result = error };
+	struct softnic_answer answer = { .op = WIRE_NONE, .result = error };
 
 	send_answer(fd, &answer);
 }

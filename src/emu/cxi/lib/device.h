@@ -24,7 +24,7 @@ struct logical_nic {
 
 /* A reply whose body outlives the call; fini it. */
 struct exchange {
-	struct wire_reply reply;
+	struct softnic_wire_reply reply;
 	uint8_t *packet;
 };
 

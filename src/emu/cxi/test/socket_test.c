@@ -62,7 +62,7 @@ static int ask_devices(const struct daemon *daemon)
 	struct wire_request request = { .op = WIRE_GET_DEVICE_LIST };
 	_auto_(freep) uint8_t *packet = malloc(WIRE_REPLY_MAX);
 	_auto_(closep) int fd = must_connect(daemon);
-	struct wire_reply reply;
+	struct softnic_wire_reply reply;
 	int result;
 
 	result = peer_call(fd, &request, packet, &reply, NULL);
@@ -79,7 +79,7 @@ static void assert_alive(const struct daemon *daemon)
 static void assert_refused(int fd, int expected)
 {
 	uint8_t packet[64];
-	struct wire_reply reply;
+	struct softnic_wire_reply reply;
 	ssize_t size;
 
 	/* An error of ours, of having sent, can come before it. */

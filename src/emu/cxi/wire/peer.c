@@ -4,10 +4,10 @@
 #include <errno.h>
 
 int peer_call(int fd, const struct wire_request *request, uint8_t *packet,
-	      struct wire_reply *ret_reply, struct packet_fds *ret_fds)
+	      struct softnic_wire_reply *ret_reply, struct packet_fds *ret_fds)
 {
 	struct writer writer = { .limit = WIRE_REQUEST_MAX };
-	struct wire_reply reply;
+	struct softnic_wire_reply reply;
 	ssize_t size;
 	int result;
 

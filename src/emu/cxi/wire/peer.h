@@ -16,4 +16,4 @@
  * returned as the error it carries.
  */
 int peer_call(int fd, const struct wire_request *request, uint8_t *packet,
-	      struct wire_reply *ret_reply, struct packet_fds *ret_fds);
+	      struct softnic_wire_reply *ret_reply, struct packet_fds *ret_fds);

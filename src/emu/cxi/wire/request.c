@@ -132,10 +132,10 @@ void wire_reply_encode(enum wire_op op, int32_t result, struct writer *writer)
 }
 
 int wire_reply_decode(const void *bytes, size_t size,
-		      struct wire_reply *ret_reply)
+		      struct softnic_wire_reply *ret_reply)
 {
 	struct reader reader = reader_of(bytes, size);
-	struct wire_reply reply = { 0 };
+	struct softnic_wire_reply reply = { 0 };
 	int result;
 
 	result = read_head(&reader, &reply.op);

@@ -56,7 +56,7 @@ struct wire_request {
 	char text[WIRE_TEXT_MAX + 1];
 };
 
-struct wire_reply {
+struct softnic_wire_reply {
 	enum wire_op op;
 	int32_t result;     /* what the library's function returns */
 	struct reader body; /* a view into the packet */
@@ -76,7 +76,7 @@ int wire_request_decode(const void *bytes, size_t size,
 void wire_reply_encode(enum wire_op op, int32_t result, struct writer *writer);
 /* As wire_request_decode. The body is read by the caller. */
 int wire_reply_decode(const void *bytes, size_t size,
-		      struct wire_reply *ret_reply);
+		      struct softnic_wire_reply *ret_reply);
 
 /*
  * Bodies, and descriptors in requests, are the vendor's structures as

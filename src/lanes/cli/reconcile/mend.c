@@ -24,7 +24,7 @@ struct mend {
 	size_t failed_count;
 	struct fairlead_error first; /* failure */
 	time_t said_s;
-	struct call {
+	struct reconcile_call {
 		struct mend *mend;
 		json_t *grant; /* NULL: free */
 	} calls[OPEN_MAX_CALLS];
@@ -73,7 +73,7 @@ static void keep_quarantined(json_t *grant, const char *text)
 
 static void answered(void *arg, const struct fairlead_answer *answer)
 {
-	struct call *call = arg;
+	struct reconcile_call *call = arg;
 	struct mend *mend = call->mend;
 
 	if (answer->result < 0) {
@@ -89,7 +89,7 @@ static void answered(void *arg, const struct fairlead_answer *answer)
 	say_progress(mend);
 }
 
-static struct call *free_call(struct mend *mend)
+static struct reconcile_call *free_call(struct mend *mend)
 {
 	for (size_t i = 0; i < OPEN_MAX_CALLS; i++)
 		if (!mend->calls[i].grant)
@@ -99,7 +99,7 @@ static struct call *free_call(struct mend *mend)
 
 static void start(struct mend *mend, json_t *grant)
 {
-	struct call *call = free_call(mend);
+	struct reconcile_call *call = free_call(mend);
 	struct fairlead_error error;
 	char members[64];
 	int result;

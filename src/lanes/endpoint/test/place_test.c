@@ -49,7 +49,7 @@ static void assert_place(const char *listen, const char *bound,
 {
 	const struct place_terms terms = { listen, bound, "" };
 	struct fairlead_error error;
-	struct place place;
+	struct endpoint_place place;
 
 	if (place_choose(&terms, &place, &error) < 0)
 		fail_msg("%s", error.text);
@@ -62,7 +62,7 @@ static void assert_refused(const char *listen, const char *bound, int result,
 {
 	const struct place_terms terms = { listen, bound, "" };
 	struct fairlead_error error;
-	struct place place;
+	struct endpoint_place place;
 
 	assert_int_equal(place_choose(&terms, &place, &error), result);
 	if (strstr(error.text, part) == NULL)
@@ -119,7 +119,7 @@ static void wildcard_with_a_name_is_where_the_name_is(void **state)
 {
 	char first[INET6_ADDRSTRLEN] = "";
 	struct place_terms terms = { "", "0.0.0.0", first };
-	struct place place;
+	struct endpoint_place place;
 
 	if (externals(first) == 0) {
 		print_message("only loopback here: nothing has a name\n");

@@ -64,7 +64,7 @@ static void lists_free(struct core *core)
 	struct effect_entry *effect, *next_effect;
 	struct fanout_entry *fanout, *next_fanout;
 	struct trace *trace, *next_trace;
-	struct cursor *cursor, *next_cursor;
+	struct core_cursor *cursor, *next_cursor;
 
 	DL_FOREACH_SAFE (core->effects, effect, next_effect)
 		free(effect);

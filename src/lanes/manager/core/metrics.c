@@ -180,7 +180,8 @@ static void emit_states(const struct core *core, const struct sink *sink)
 	     nodes[NODE_COUNT_DRAINED]);
 	head(sink, "nodes_drain_pending", "gauge",
 	     "Nodes of whose drain, or its end, the site may not know yet.");
-	line(sink, "fairlead_nodes_drain_pending %" PRIu32, nodes[NODE_COUNT_UNTOLD]);
+	line(sink, "fairlead_nodes_drain_pending %" PRIu32,
+	     nodes[NODE_COUNT_UNTOLD]);
 	head(sink, "recovering", "gauge", "1 while a recovery is under way.");
 	line(sink, "fairlead_recovering %d", core->recovery > 0);
 	head(sink, "tombstones", "gauge", "Released keys that are remembered.");

@@ -28,7 +28,7 @@
 /* --- the inventory --- */
 
 /* Grants that a node reports, sorted by id. */
-struct inventory {
+struct core_inventory {
 	struct reported {
 		uint64_t id;
 		bool is_lost; /* it has a record of it, and no object */
@@ -44,10 +44,10 @@ static int reported_compare(const void *left, const void *right)
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
-static struct inventory inventory_of(const struct core_registration *from)
+static struct core_inventory inventory_of(const struct core_registration *from)
 {
-	struct inventory inventory = { .count = from->grant_count,
-				       .is_owing = from->is_owing };
+	struct core_inventory inventory = { .count = from->grant_count,
+					    .is_owing = from->is_owing };
 
 	inventory.list = memory_array(inventory.count, sizeof(*inventory.list));
 	for (size_t i = 0; i < inventory.count; i++)
@@ -61,8 +61,8 @@ static struct inventory inventory_of(const struct core_registration *from)
 }
 
 /* NULL: the node does not have it. */
-static const struct reported *inventory_find(const struct inventory *inventory,
-					     uint64_t grant_id)
+static const struct reported *inventory_find(
+	const struct core_inventory *inventory, uint64_t grant_id)
 {
 	const struct reported key = { .id = grant_id };
 
@@ -243,7 +243,7 @@ static void part_compare(struct core *core, struct job *job, struct part *part,
 }
 
 static void part_check(struct core *core, struct job *job, struct node *node,
-		       const struct inventory *inventory)
+		       const struct core_inventory *inventory)
 {
 	struct part *part = job_part(job, node->index);
 	const struct reported *reported =
@@ -271,7 +271,7 @@ static void part_check(struct core *core, struct job *job, struct node *node,
 }
 
 static void jobs_check(struct core *core, struct node *node,
-		       const struct inventory *inventory)
+		       const struct core_inventory *inventory)
 {
 	/* The node's jobs change while they are looked at. */
 	uint32_t count = node->job_count;
@@ -366,7 +366,7 @@ int core_register(struct core *core,
 		  const struct core_registration *registration,
 		  struct fairlead_error *ret_error)
 {
-	struct inventory inventory;
+	struct core_inventory inventory;
 	struct report *reports;
 	struct node *node = NULL;
 	bool is_same_boot;
@@ -460,7 +460,7 @@ static bool is_same_reports(const struct node *node,
 static void grants_compare(struct core *core, const struct node *node,
 			   const struct core_registration *seen)
 {
-	const struct inventory inventory = inventory_of(seen);
+	const struct core_inventory inventory = inventory_of(seen);
 
 	for (size_t i = 0; i < inventory.count; i++) {
 		const struct reported *reported = &inventory.list[i];

@@ -58,7 +58,7 @@ void core_store_meta(struct core *core, const char *key, uint64_t number)
 
 void core_cursor_set(struct core *core, const char *key, uint64_t id)
 {
-	struct cursor *cursor;
+	struct core_cursor *cursor;
 
 	DL_FOREACH (core->cursors, cursor)
 		if (strcmp(cursor->key, key) == 0)
@@ -73,7 +73,7 @@ void core_cursor_set(struct core *core, const char *key, uint64_t id)
 
 void core_cursors_apply(struct core *core)
 {
-	const struct cursor *cursor;
+	const struct core_cursor *cursor;
 
 	DL_FOREACH (core->cursors, cursor)
 		interconnects_foreach(ic, &core->interconnects) for (

@@ -67,7 +67,7 @@ const struct tombstone *core_select_tombstone(
 }
 
 /* What has been found so far. */
-struct selection {
+struct core_selection {
 	const struct core_caller *caller;
 	uint64_t *ids;
 	size_t capacity;
@@ -75,8 +75,8 @@ struct selection {
 	size_t hidden; /* found, but not for the caller */
 };
 
-static void add(struct selection *selection, uint64_t grant_id, const char *key,
-		uid_t owner)
+static void add(struct core_selection *selection, uint64_t grant_id,
+		const char *key, uid_t owner)
 {
 	if (!core_may_see(selection->caller, key, owner)) {
 		selection->hidden++;
@@ -87,7 +87,8 @@ static void add(struct selection *selection, uint64_t grant_id, const char *key,
 	selection->count++;
 }
 
-static void add_released(struct selection *selection, const struct core *core,
+static void add_released(struct core_selection *selection,
+			 const struct core *core,
 			 const struct core_selector *selector)
 {
 	const struct tombstone *tombstone;
@@ -120,9 +121,9 @@ int core_select(const struct core *core, const struct core_caller *caller,
 		const struct core_selector *selector, uint64_t *ret_ids,
 		size_t capacity, struct fairlead_error *ret_error)
 {
-	struct selection selection = { .caller = caller,
-				       .ids = ret_ids,
-				       .capacity = capacity };
+	struct core_selection selection = { .caller = caller,
+					    .ids = ret_ids,
+					    .capacity = capacity };
 	const struct job *job = NULL;
 
 	while ((job = core_select_next(core, selector, job)) != NULL)

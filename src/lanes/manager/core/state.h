@@ -36,10 +36,10 @@ struct trace {
 };
 
 /* Where round robin goes on in a pool, also in one that is turned off. */
-struct cursor {
+struct core_cursor {
 	char key[POOL_CURSOR_KEY_MAX + 1];
 	uint64_t id;
-	struct cursor *prev, *next;
+	struct core_cursor *prev, *next;
 };
 
 /* A fan-out under way. */
@@ -125,7 +125,7 @@ struct core {
 	struct nodes nodes;
 	struct jobs jobs;
 	struct tombstones tombstones;
-	struct cursor *cursors;
+	struct core_cursor *cursors;
 	struct trace *traces; /* oldest first */
 	size_t trace_count;
 	struct job *unapplied; /* with a lane, reserved or applying; by id */

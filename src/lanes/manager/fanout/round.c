@@ -131,7 +131,7 @@ static struct signed_command *command_get(struct fanouts *fanouts,
 /* --- rounds --- */
 
 /* Nodes of one kind go into one round together. */
-enum kind {
+enum fanout_kind {
 	KIND_SEPARATE = 1 << 0,
 	KIND_NEEDS_NEW_COMMAND = 1 << 1,
 	KIND_NONE = 1 << 2, /* not to be asked now */

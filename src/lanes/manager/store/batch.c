@@ -16,8 +16,8 @@
 #define CHUNK_FIRST (16u << 10)
 #define CHUNK_LAST  (256u << 10)
 
-struct chunk {
-	struct chunk *next;
+struct store_chunk {
+	struct store_chunk *next;
 	size_t used;
 	size_t capacity;
 	char bytes[];
@@ -28,7 +28,7 @@ struct store_batch {
 	size_t count;
 	size_t capacity;
 	size_t bytes;
-	struct chunk *chunks; /* the newest first */
+	struct store_chunk *chunks; /* the newest first */
 };
 
 struct store_batch *store_batch_create(void)
@@ -51,7 +51,7 @@ static void reserve_row(struct store_batch *batch)
 
 static void reserve_bytes(struct store_batch *batch, size_t size)
 {
-	struct chunk *chunk = batch->chunks;
+	struct store_chunk *chunk = batch->chunks;
 	size_t capacity;
 
 	if (chunk != NULL && chunk->capacity - chunk->used >= size)
@@ -68,7 +68,8 @@ static void reserve_bytes(struct store_batch *batch, size_t size)
 	batch->chunks = chunk;
 }
 
-static char *copy_bytes(struct chunk *chunk, const void *bytes, size_t size)
+static char *copy_bytes(struct store_chunk *chunk, const void *bytes,
+			size_t size)
 {
 	char *copy = chunk->bytes + chunk->used;
 
@@ -130,7 +131,7 @@ void store_batch_destroy(struct store_batch *batch)
 	if (batch == NULL)
 		return;
 	while (batch->chunks != NULL) {
-		struct chunk *chunk = batch->chunks;
+		struct store_chunk *chunk = batch->chunks;
 
 		batch->chunks = chunk->next;
 		free(chunk);

@@ -22,8 +22,8 @@
 
 #define TOGETHER_MAX 64 /* commits that are one transaction */
 
-struct request {
-	struct request *prev, *next;
+struct store_request {
+	struct store_request *prev, *next;
 	struct store_batch *batch; /* to write, or what was read */
 	void (*commit_done)(void *arg, int result); /* NULL: a read */
 	void (*read_done)(void *arg, int result, const struct store_row *rows,
@@ -48,13 +48,13 @@ struct store_worker {
 	/* Under the mutex: */
 	uv_mutex_t mutex;
 	uv_cond_t changed; /* waiting has grown, or is_stopping */
-	struct request *waiting;
-	struct request *done;
+	struct store_request *waiting;
+	struct store_request *done;
 	bool has_failed; /* a commit, and the loop has not been told */
 	bool is_stopping;
 };
 
-static void request_destroy(struct request *request)
+static void request_destroy(struct store_request *request)
 {
 	store_batch_destroy(request->batch);
 	free(request->key);
@@ -66,7 +66,7 @@ static int collect_row(void *arg, const struct store_row *row)
 	return store_batch_add(arg, row);
 }
 
-static int read_rows(struct store *store, struct request *request)
+static int read_rows(struct store *store, struct store_request *request)
 {
 	int result;
 
@@ -78,16 +78,16 @@ static int read_rows(struct store *store, struct request *request)
 	return result;
 }
 
-static void cancel(struct request *request)
+static void cancel(struct store_request *request)
 {
 	request->result = error_set(&request->error, -ECANCELED,
 				    "an earlier write to the journal failed");
 }
 
-static void write_together(struct store *store, struct request *requests)
+static void write_together(struct store *store, struct store_request *requests)
 {
 	const struct store_batch *batches[TOGETHER_MAX] = { NULL };
-	struct request *request;
+	struct store_request *request;
 	size_t count = 0;
 	int result;
 
@@ -105,7 +105,7 @@ static void write_together(struct store *store, struct request *requests)
 }
 
 /* On the thread, without the mutex. */
-static void carry_out(struct store *store, struct request *requests)
+static void carry_out(struct store *store, struct store_request *requests)
 {
 	if (requests->result < 0)
 		return;
@@ -116,16 +116,16 @@ static void carry_out(struct store *store, struct request *requests)
 }
 
 /* One that is refused already has its turn alone, as a read has. */
-static bool is_writing(const struct request *request)
+static bool is_writing(const struct store_request *request)
 {
 	return request->commit_done != NULL && request->result == 0;
 }
 
 /* Take what is carried out next; there is something. Under the mutex. */
-static struct request *take_next(struct store_worker *worker)
+static struct store_request *take_next(struct store_worker *worker)
 {
-	struct request *request = worker->waiting;
-	struct request *taken = NULL;
+	struct store_request *request = worker->waiting;
+	struct store_request *taken = NULL;
 	size_t row_count = 0, byte_count = 0, count = 0;
 
 	if (worker->has_failed && is_writing(request))
@@ -150,7 +150,7 @@ static void run(void *arg)
 
 	uv_mutex_lock(&worker->mutex);
 	for (;;) {
-		struct request *requests;
+		struct store_request *requests;
 
 		if (worker->waiting == NULL && worker->is_stopping)
 			break;
@@ -172,7 +172,7 @@ static void run(void *arg)
 	uv_async_send(&worker->wakeup);
 }
 
-static void give_read(struct request *request)
+static void give_read(struct store_request *request)
 {
 	const struct store_row *rows = NULL;
 	size_t count = 0;
@@ -185,7 +185,8 @@ static void give_read(struct request *request)
 	request_destroy(request);
 }
 
-static void give_result(struct store_worker *worker, struct request *request)
+static void give_result(struct store_worker *worker,
+			struct store_request *request)
 {
 	void (*done)(void *arg, int result) = request->commit_done;
 	void *arg = request->arg;
@@ -206,7 +207,7 @@ static void give_result(struct store_worker *worker, struct request *request)
 /* The loop learns of a failed commit: what was given before it is cancelled. */
 static void failure_told(struct store_worker *worker)
 {
-	struct request *request;
+	struct store_request *request;
 
 	uv_mutex_lock(&worker->mutex);
 	worker->has_failed = false;
@@ -232,8 +233,8 @@ static void closed(uv_handle_t *handle)
 static void woken(uv_async_t *wakeup)
 {
 	struct store_worker *worker = wakeup->data;
-	struct request *done;
-	struct request *request, *next;
+	struct store_request *done;
+	struct store_request *request, *next;
 
 	uv_mutex_lock(&worker->mutex);
 	done = worker->done;
@@ -252,7 +253,7 @@ static void woken(uv_async_t *wakeup)
 	uv_close((uv_handle_t *)wakeup, closed);
 }
 
-static void submit(struct store_worker *worker, struct request *request)
+static void submit(struct store_worker *worker, struct store_request *request)
 {
 	assert(worker->stopped == NULL);
 	if (worker->request_count >= STORE_WORKER_REQUESTS_MAX)
@@ -269,7 +270,7 @@ static void submit(struct store_worker *worker, struct request *request)
 static void commit(void *ctx, struct store_batch *batch_owned,
 		   void (*done)(void *arg, int result), void *arg)
 {
-	struct request *request = memory_alloc(sizeof(*request));
+	struct store_request *request = memory_alloc(sizeof(*request));
 
 	request->batch = batch_owned;
 	request->commit_done = done;
@@ -283,7 +284,7 @@ static void read_key(void *ctx, enum store_table table, uint64_t id,
 				  const struct store_row *rows, size_t count),
 		     void *arg)
 {
-	struct request *request = memory_alloc(sizeof(*request));
+	struct store_request *request = memory_alloc(sizeof(*request));
 
 	request->key = memory_text(key != NULL ? key : "");
 	request->read_done = done;

@@ -579,7 +579,8 @@ static void assert_told(struct bench *bench)
 		uv_run(&bench->loop, UV_RUN_NOWAIT);
 		answer = client_ask(bench, "metrics", NULL, 0);
 		text = json_string_value(json_object_get(answer, "text"));
-		is_told = strstr(text, "\nfairlead_nodes_drain_pending 0\n") != NULL;
+		is_told = strstr(text, "\nfairlead_nodes_drain_pending 0\n") !=
+			  NULL;
 		json_decref(answer);
 	} while (!is_told);
 }

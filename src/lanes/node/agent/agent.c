@@ -24,7 +24,7 @@ int agent_ask(struct agent *agent, const struct guard_request *request,
 	      ask_fn *done, void *arg)
 {
 	struct writer message = { .limit = GUARD_MESSAGE_MAX };
-	struct ask *ask;
+	struct agent_ask *ask;
 	int result;
 
 	if (agent->ask_count >= AGENT_ASKS_MAX)
@@ -32,7 +32,9 @@ int agent_ask(struct agent *agent, const struct guard_request *request,
 	ask = malloc(sizeof(*ask));
 	if (!ask)
 		return -ENOMEM;
-	*ask = (struct ask){ .type = request->type, .done = done, .arg = arg };
+	*ask = (struct agent_ask){ .type = request->type,
+				   .done = done,
+				   .arg = arg };
 	result = guard_request_encode(request, &message);
 	if (result == 0)
 		result = agent->options.ops->ask(agent->options.ops_ctx,
@@ -112,7 +114,7 @@ int agent_guard_received(struct agent *agent, const void *bytes, size_t size)
 {
 	uint32_t owed_before = agent->owed_count;
 	struct guard_reply reply;
-	struct ask *ask = agent->asks;
+	struct agent_ask *ask = agent->asks;
 	int result = guard_reply_decode(bytes, size, &reply);
 
 	if (result < 0)
@@ -260,7 +262,7 @@ int agent_create(const struct agent_options *options, struct agent **ret_agent)
 void agent_destroy(struct agent *agent)
 {
 	struct mirror_grant *grant, *next_grant;
-	struct ask *ask, *next_ask;
+	struct agent_ask *ask, *next_ask;
 
 	if (!agent)
 		return;

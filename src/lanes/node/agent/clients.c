@@ -9,8 +9,8 @@
 
 #include "lanes/node/agent/internal.h"
 
-struct request {
-	struct client *client;
+struct agent_request {
+	struct agent_client *client;
 	uint64_t id;
 	const json_t *object;
 };
@@ -46,7 +46,7 @@ void client_refuse(struct agent *agent, uint64_t peer, uint64_t id, int code,
 	client_reply(agent, peer, id, client_error(id, code, text, hint));
 }
 
-static int refuse(struct agent *agent, const struct request *request,
+static int refuse(struct agent *agent, const struct agent_request *request,
 		  const struct fairlead_error *error)
 {
 	client_refuse(agent, request->client->peer, request->id, error->code,
@@ -67,21 +67,21 @@ void client_reply_view(struct agent *agent, uint64_t peer, uint64_t id,
 	client_reply(agent, peer, id, answer);
 }
 
-static void answer_view(struct agent *agent, const struct request *request,
-			json_t *view)
+static void answer_view(struct agent *agent,
+			const struct agent_request *request, json_t *view)
 {
 	client_reply_view(agent, request->client->peer, request->id, view);
 }
 
 /* --- ops that are answered at once --- */
 
-static void op_status(struct agent *agent, const struct request *request)
+static void op_status(struct agent *agent, const struct agent_request *request)
 {
 	status_answer(agent, request->client->peer, request->id,
 		      request->client->uid);
 }
 
-static void op_devices(struct agent *agent, const struct request *request)
+static void op_devices(struct agent *agent, const struct agent_request *request)
 {
 	struct fairlead_error error;
 	json_t *view;
@@ -92,7 +92,7 @@ static void op_devices(struct agent *agent, const struct request *request)
 		answer_view(agent, request, view);
 }
 
-static void op_objects(struct agent *agent, const struct request *request)
+static void op_objects(struct agent *agent, const struct agent_request *request)
 {
 	objects_answer(agent, request->client->peer, request->id,
 		       request->client->uid);
@@ -113,7 +113,7 @@ static const char *variable_get(void *arg, const char *name)
 	return NULL;
 }
 
-static void op_inherit(struct agent *agent, const struct request *request)
+static void op_inherit(struct agent *agent, const struct agent_request *request)
 {
 	json_t *variables = json_object_get(request->object, "variables");
 	struct fairlead_error error;
@@ -142,7 +142,8 @@ static void op_inherit(struct agent *agent, const struct request *request)
 
 /* --- ops that take a while --- */
 
-static int order_read(const struct agent *agent, const struct request *request,
+static int order_read(const struct agent *agent,
+		      const struct agent_request *request,
 		      struct work_order *order,
 		      struct fairlead_error *ret_error)
 {
@@ -188,7 +189,7 @@ static int order_read(const struct agent *agent, const struct request *request,
 
 /* What a prolog may be given in the place of its job. */
 static int order_read_lane(const struct agent *agent,
-			   const struct request *request,
+			   const struct agent_request *request,
 			   struct work_order *order,
 			   struct fairlead_error *ret_error)
 {
@@ -212,7 +213,7 @@ static int order_read_lane(const struct agent *agent,
 }
 
 /* DEVICE/ID: what a clean may be given. */
-static int order_read_object(const struct request *request,
+static int order_read_object(const struct agent_request *request,
 			     struct work_order *order,
 			     struct fairlead_error *ret_error)
 {
@@ -243,8 +244,8 @@ static int order_read_object(const struct request *request,
 	return 0;
 }
 
-static void work_start(struct agent *agent, const struct request *request,
-		       enum work_kind kind)
+static void work_start(struct agent *agent, const struct agent_request *request,
+		       enum agent_work_kind kind)
 {
 	struct work_order order = {
 		.kind = kind,
@@ -271,22 +272,23 @@ static void work_start(struct agent *agent, const struct request *request,
 	refuse(agent, request, &error);
 }
 
-static void op_prolog(struct agent *agent, const struct request *request)
+static void op_prolog(struct agent *agent, const struct agent_request *request)
 {
 	work_start(agent, request, WORK_PROLOG);
 }
 
-static void op_epilog(struct agent *agent, const struct request *request)
+static void op_epilog(struct agent *agent, const struct agent_request *request)
 {
 	work_start(agent, request, WORK_EPILOG);
 }
 
-static void op_housekeeping(struct agent *agent, const struct request *request)
+static void op_housekeeping(struct agent *agent,
+			    const struct agent_request *request)
 {
 	work_start(agent, request, WORK_HOUSEKEEPING);
 }
 
-static void op_clean(struct agent *agent, const struct request *request)
+static void op_clean(struct agent *agent, const struct agent_request *request)
 {
 	_auto_(freep) char *text = json_dumps(request->object, JSON_COMPACT);
 
@@ -295,21 +297,21 @@ static void op_clean(struct agent *agent, const struct request *request)
 	work_start(agent, request, WORK_CLEAN);
 }
 
-static void op_env(struct agent *agent, const struct request *request)
+static void op_env(struct agent *agent, const struct agent_request *request)
 {
 	work_start(agent, request, WORK_ENVIRONMENT);
 }
 
 /* --- the table --- */
 
-struct op {
+struct agent_op {
 	const char *name;
 	bool is_roots;
-	void (*run)(struct agent *agent, const struct request *request);
+	void (*run)(struct agent *agent, const struct agent_request *request);
 	const char *members[6];
 };
 
-static const struct op ops[] = {
+static const struct agent_op ops[] = {
 	{ "node-status", false, op_status, { NULL } },
 	{ "prolog",
 	  true,
@@ -330,7 +332,7 @@ static const struct op ops[] = {
 	{ "inherit", false, op_inherit, { "variables" } },
 };
 
-static const struct op *op_find(const char *name)
+static const struct agent_op *op_find(const char *name)
 {
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
 		if (strcmp(ops[i].name, name) == 0)
@@ -339,8 +341,9 @@ static const struct op *op_find(const char *name)
 	return NULL;
 }
 
-static int request_check(const struct request *request, const char *name,
-			 const struct op *op, struct fairlead_error *ret_error)
+static int request_check(const struct agent_request *request, const char *name,
+			 const struct agent_op *op,
+			 struct fairlead_error *ret_error)
 {
 	if (!op)
 		return error_set(ret_error, -EINVAL,
@@ -355,12 +358,12 @@ static int request_check(const struct request *request, const char *name,
 	return client_members_check(request->object, op->members, ret_error);
 }
 
-static void request_run(struct agent *agent, struct client *client,
+static void request_run(struct agent *agent, struct agent_client *client,
 			const json_t *object)
 {
-	struct request request = { .client = client, .object = object };
+	struct agent_request request = { .client = client, .object = object };
 	struct fairlead_error error;
-	const struct op *op;
+	const struct agent_op *op;
 	const char *name;
 
 	if (client_open(object, &request.id, &name, &error) < 0) {
@@ -377,15 +380,16 @@ static void request_run(struct agent *agent, struct client *client,
 
 /* --- connections --- */
 
-static struct client *client_find(const struct agent *agent, uint64_t peer)
+static struct agent_client *client_find(const struct agent *agent,
+					uint64_t peer)
 {
-	struct client *client;
+	struct agent_client *client;
 
 	HASH_FIND(hh, agent->clients, &peer, sizeof(peer), client);
 	return client;
 }
 
-static void client_remove(struct agent *agent, struct client *client)
+static void client_remove(struct agent *agent, struct agent_client *client)
 {
 	HASH_DEL(agent->clients, client);
 	free(client);
@@ -396,7 +400,7 @@ static bool has_too_many(const struct agent *agent, uid_t uid)
 {
 	size_t count = 0;
 
-	for (const struct client *client = agent->clients; client;
+	for (const struct agent_client *client = agent->clients; client;
 	     client = client->hh.next)
 		count += client->uid == uid;
 	return uid != 0 && count >= AGENT_USER_CLIENTS_MAX;
@@ -405,7 +409,7 @@ static bool has_too_many(const struct agent *agent, uid_t uid)
 void agent_client_opened(struct agent *agent, uint64_t peer, uid_t uid)
 {
 	const struct net_seam *net = &agent->options.clients_net;
-	struct client *client = NULL;
+	struct agent_client *client = NULL;
 
 	if (has_too_many(agent, uid))
 		client_refuse(agent, peer, 0, -EAGAIN,
@@ -428,7 +432,7 @@ void agent_client_received(struct agent *agent, uint64_t peer,
 			   const void *frame, size_t size)
 {
 	const struct net_seam *net = &agent->options.clients_net;
-	struct client *client = client_find(agent, peer);
+	struct agent_client *client = client_find(agent, peer);
 	struct fairlead_error error;
 	json_t *object;
 	int result;
@@ -457,7 +461,7 @@ void agent_client_violated(struct agent *agent, uint64_t peer, int reason)
 
 void agent_client_closed(struct agent *agent, uint64_t peer)
 {
-	struct client *client = client_find(agent, peer);
+	struct agent_client *client = client_find(agent, peer);
 
 	if (client)
 		client_remove(agent, client);
@@ -465,7 +469,7 @@ void agent_client_closed(struct agent *agent, uint64_t peer)
 
 void client_work_done(struct agent *agent, uint64_t peer)
 {
-	struct client *client = client_find(agent, peer);
+	struct agent_client *client = client_find(agent, peer);
 
 	if (client)
 		client->work_count--;
@@ -473,7 +477,7 @@ void client_work_done(struct agent *agent, uint64_t peer)
 
 void agent_clients_fini(struct agent *agent)
 {
-	struct client *client, *next;
+	struct agent_client *client, *next;
 
 	HASH_ITER (hh, agent->clients, client, next)
 		client_remove(agent, client);

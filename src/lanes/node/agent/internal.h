@@ -32,11 +32,11 @@ struct mirror_grant {
 typedef void ask_fn(struct agent *agent, void *arg,
 		    const struct guard_reply *reply);
 
-struct ask {
+struct agent_ask {
 	uint8_t type; /* enum guard_type */
 	ask_fn *done;
 	void *arg;
-	struct ask *prev, *next;
+	struct agent_ask *prev, *next;
 };
 
 /* --- the link --- */
@@ -73,16 +73,16 @@ struct link {
 
 /* --- clients --- */
 
-struct client {
+struct agent_client {
 	uint64_t peer;
 	uid_t uid;
 	size_t work_count;
 	UT_hash_handle hh;
 };
 
-struct work; /* work.c */
+struct agent_work; /* work.c */
 
-struct waiter; /* status.c */
+struct agent_waiter; /* status.c */
 
 struct listing; /* objects.c */
 struct object_waiter;
@@ -94,11 +94,11 @@ struct agent {
 	uint64_t started_ms;
 	bool is_synced;              /* the mirror has every grant */
 	struct mirror_grant *grants; /* in the order of their ids */
-	struct ask *asks;
+	struct agent_ask *asks;
 	size_t ask_count;
 	struct link link;
-	struct client *clients;
-	struct work *works;
+	struct agent_client *clients;
+	struct agent_work *works;
 	size_t work_count;
 	size_t others_work_count; /* of these, others than root's */
 	struct agent_round *rounds;
@@ -113,7 +113,7 @@ struct agent {
 	struct registration_driver drivers[REGISTRATION_DRIVERS_MAX];
 	size_t driver_count;
 	uint64_t drivers_ms; /* when it was given; 0: never */
-	struct waiter *waiters;
+	struct agent_waiter *waiters;
 	size_t waiter_count;
 	struct listing *listings; /* of objects, that the guard is at */
 	struct object_waiter *object_waiters;
@@ -186,7 +186,7 @@ void agent_rounds_fini(struct agent *agent);
 
 /* --- work.c: what takes a while --- */
 
-enum work_kind {
+enum agent_work_kind {
 	WORK_PROLOG,
 	WORK_EPILOG,
 	WORK_HOUSEKEEPING,
@@ -196,7 +196,7 @@ enum work_kind {
 
 /* What is asked for, and who waits for it. */
 struct work_order {
-	enum work_kind kind;
+	enum agent_work_kind kind;
 	uint64_t peer, id; /* a client's; peer 0: the manager's command `id` */
 	uid_t uid;
 	bool has_job;

@@ -62,14 +62,14 @@ int order_read_grant(const struct agent *agent, const char *text,
 	return result;
 }
 
-struct collector {
+struct agent_collector {
 	struct fairlead_warnings warnings;
 	json_t *lines;
 };
 
 static void collector_add(struct fairlead_warnings *warnings, const char *line)
 {
-	struct collector *collector = (struct collector *)warnings;
+	struct agent_collector *collector = (struct agent_collector *)warnings;
 
 	json_array_append_new(collector->lines, json_string(line));
 }
@@ -77,8 +77,9 @@ static void collector_add(struct fairlead_warnings *warnings, const char *line)
 int order_preview(const struct agent *agent, const struct work_order *order,
 		  json_t *lines, struct fairlead_error *ret_error)
 {
-	struct collector collector = { .warnings = { .add = collector_add },
-				       .lines = lines };
+	struct agent_collector collector = {
+		.warnings = { .add = collector_add }, .lines = lines
+	};
 	struct fairlead_lane lane = order->lane;
 
 	lane.job = order->job.job;

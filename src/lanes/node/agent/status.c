@@ -11,10 +11,10 @@
 
 #include "lanes/node/agent/internal.h"
 
-struct waiter {
+struct agent_waiter {
 	uint64_t peer, id;
 	uid_t uid;
-	struct waiter *next;
+	struct agent_waiter *next;
 };
 
 static void answer(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid)
@@ -39,8 +39,8 @@ static void take(struct agent *agent, const struct guard_reply *reply)
 static void done(struct agent *agent, void *arg,
 		 const struct guard_reply *reply)
 {
-	struct waiter *waiters = agent->waiters;
-	struct waiter *waiter, *next;
+	struct agent_waiter *waiters = agent->waiters;
+	struct agent_waiter *waiter, *next;
 
 	take(agent, reply);
 	agent->waiters = NULL;
@@ -72,7 +72,7 @@ static bool is_fresh(const struct agent *agent)
 /* False: nobody is asked for it. */
 static bool wait_for(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid)
 {
-	struct waiter *waiter;
+	struct agent_waiter *waiter;
 
 	if ((uid != 0 && is_fresh(agent)) ||
 	    !waiters_have_room(agent->waiter_count, uid))
@@ -80,7 +80,7 @@ static bool wait_for(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid)
 	waiter = calloc(1, sizeof(*waiter));
 	if (!waiter)
 		return false;
-	*waiter = (struct waiter){ .peer = peer, .id = id, .uid = uid };
+	*waiter = (struct agent_waiter){ .peer = peer, .id = id, .uid = uid };
 	/* Who is first asks for all. */
 	if (!agent->waiters && ask(agent) < 0) {
 		free(waiter);
@@ -99,7 +99,7 @@ void status_answer(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid)
 
 void status_fini(struct agent *agent)
 {
-	struct waiter *waiter, *next;
+	struct agent_waiter *waiter, *next;
 
 	LL_FOREACH_SAFE (agent->waiters, waiter, next)
 		free(waiter);

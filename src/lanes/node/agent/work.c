@@ -18,10 +18,10 @@
 #include <string.h>
 #include <utlist.h>
 
-static void round_begin(struct agent *agent, struct work *work,
+static void round_begin(struct agent *agent, struct agent_work *work,
 			enum work_phase phase);
 
-static bool is_revoke(const struct work *work)
+static bool is_revoke(const struct agent_work *work)
 {
 	return work->order.kind == WORK_EPILOG ||
 	       work->order.kind == WORK_HOUSEKEEPING;
@@ -36,7 +36,7 @@ static void item_answer(struct work_item *item, int result, const char *text)
 	item->text = strdup(text);
 }
 
-static void round_end(struct agent *agent, struct work *work)
+static void round_end(struct agent *agent, struct agent_work *work)
 {
 	uint64_t now_ms = agent_now_ms(agent);
 	size_t left = 0;
@@ -68,7 +68,7 @@ static void item_done(struct agent *agent, void *arg,
 static void object_done(struct agent *agent, void *arg,
 			const struct guard_reply *reply);
 
-static int item_ask(struct agent *agent, struct work *work,
+static int item_ask(struct agent *agent, struct agent_work *work,
 		    struct work_item *item)
 {
 	const struct guard_request request = {
@@ -82,7 +82,7 @@ static int item_ask(struct agent *agent, struct work *work,
 	return agent_ask(agent, &request, item_done, item);
 }
 
-static int object_ask(struct agent *agent, struct work *work,
+static int object_ask(struct agent *agent, struct agent_work *work,
 		      struct work_object *object)
 {
 	const struct guard_request request = {
@@ -95,7 +95,7 @@ static int object_ask(struct agent *agent, struct work *work,
 }
 
 /* Ask about the next one, if it is to be asked about. */
-static void round_next(struct agent *agent, struct work *work)
+static void round_next(struct agent *agent, struct agent_work *work)
 {
 	size_t i = work->cursor++;
 	int result;
@@ -115,7 +115,7 @@ static void round_next(struct agent *agent, struct work *work)
 	}
 }
 
-static void round_go_on(struct agent *agent, struct work *work)
+static void round_go_on(struct agent *agent, struct agent_work *work)
 {
 	size_t count = work->phase == WORK_ITEMS ? work->item_count
 						 : work->object_count;
@@ -126,7 +126,7 @@ static void round_go_on(struct agent *agent, struct work *work)
 		round_end(agent, work);
 }
 
-static void round_begin(struct agent *agent, struct work *work,
+static void round_begin(struct agent *agent, struct agent_work *work,
 			enum work_phase phase)
 {
 	work->phase = phase;
@@ -141,7 +141,7 @@ static void item_done(struct agent *agent, void *arg,
 		      const struct guard_reply *reply)
 {
 	struct work_item *item = arg;
-	struct work *work = item->work;
+	struct agent_work *work = item->work;
 
 	item_answer(item, reply->result, reply->text);
 	/* One that is not there any more was taken back by somebody else. */
@@ -166,13 +166,13 @@ static void object_done(struct agent *agent, void *arg,
 static void environment_done(struct agent *agent, void *arg,
 			     const struct guard_reply *reply)
 {
-	struct work *work = arg;
+	struct agent_work *work = arg;
 
 	work->asks_open--;
 	work_finish_environment(agent, work, reply);
 }
 
-static void environment_begin(struct agent *agent, struct work *work)
+static void environment_begin(struct agent *agent, struct agent_work *work)
 {
 	struct guard_request request = { .type = GUARD_ENVIRONMENT };
 	const struct mirror_grant *found = NULL;
@@ -201,7 +201,7 @@ static void environment_begin(struct agent *agent, struct work *work)
 		work->asks_open++;
 }
 
-static void prolog_step(struct agent *agent, struct work *work)
+static void prolog_step(struct agent *agent, struct agent_work *work)
 {
 	bool is_told = work->order.lane.grant_id != 0 &&
 		       (!work->order.has_lane || work->order.is_dry_run);
@@ -236,7 +236,7 @@ static void prolog_step(struct agent *agent, struct work *work)
 }
 
 /* Of a clean of one object. */
-static int object_check(const struct work *work,
+static int object_check(const struct agent_work *work,
 			struct fairlead_error *ret_error)
 {
 	const struct work_order *order = &work->order;
@@ -261,7 +261,7 @@ static int object_check(const struct work *work,
 }
 
 /* list: for clean, else NULL. */
-static void rounds_begin(struct agent *agent, struct work *work,
+static void rounds_begin(struct agent *agent, struct agent_work *work,
 			 const struct guard_object *list, size_t count)
 {
 	struct fairlead_error error;
@@ -282,7 +282,7 @@ static void objects_listed(struct agent *agent, void *arg, uint64_t number,
 			   const struct guard_object *list, size_t count,
 			   const struct fairlead_error *error)
 {
-	struct work *work = arg;
+	struct agent_work *work = arg;
 
 	if (list)
 		rounds_begin(agent, work, list, count);
@@ -290,7 +290,7 @@ static void objects_listed(struct agent *agent, void *arg, uint64_t number,
 		work_fail(agent, work, error->code, error->text, NULL);
 }
 
-static void revoke_begin(struct agent *agent, struct work *work)
+static void revoke_begin(struct agent *agent, struct agent_work *work)
 {
 	work->is_begun = true;
 	if (work->order.kind != WORK_CLEAN)
@@ -299,7 +299,7 @@ static void revoke_begin(struct agent *agent, struct work *work)
 		work_fail(agent, work, -EAGAIN, "the guard is too busy", NULL);
 }
 
-static void work_step(struct agent *agent, struct work *work)
+static void work_step(struct agent *agent, struct agent_work *work)
 {
 	if (!agent->is_synced)
 		return;
@@ -325,7 +325,7 @@ static void work_step(struct agent *agent, struct work *work)
 
 int work_begin(struct agent *agent, const struct work_order *order)
 {
-	struct work *work;
+	struct agent_work *work;
 
 	if (agent->work_count >= AGENT_WORKS_MAX ||
 	    (order->uid != 0 &&
@@ -351,7 +351,7 @@ int work_begin(struct agent *agent, const struct work_order *order)
 
 void works_wake(struct agent *agent)
 {
-	struct work *work, *next;
+	struct agent_work *work, *next;
 
 	DL_FOREACH_SAFE (agent->works, work, next)
 		work_step(agent, work);
@@ -361,8 +361,8 @@ uint64_t works_deadline_ms(const struct agent *agent)
 {
 	uint64_t deadline_ms = DEADLINE_NONE;
 
-	for (const struct work *work = agent->works; work && agent->is_synced;
-	     work = work->next) {
+	for (const struct agent_work *work = agent->works;
+	     work && agent->is_synced; work = work->next) {
 		if (work->phase == WORK_WAITING)
 			deadline_ms = deadline_min(deadline_ms, work->next_ms);
 	}

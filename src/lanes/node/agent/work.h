@@ -9,7 +9,7 @@
 
 /* A grant. */
 struct work_item {
-	struct work *work;
+	struct agent_work *work;
 	uint64_t grant_id;
 	bool is_done;
 	int result; /* of the last try */
@@ -18,7 +18,7 @@ struct work_item {
 
 /* An object that is to go, with its grant or alone. */
 struct work_object {
-	struct work *work;
+	struct agent_work *work;
 	struct registration_object object;
 	uint64_t grant_id; /* 0: belongs to none */
 	int result;
@@ -31,7 +31,7 @@ enum work_phase {
 	WORK_OBJECTS, /* one about the objects that belong to no grant */
 };
 
-struct work {
+struct agent_work {
 	struct work_order order;
 	enum work_phase phase;
 	bool is_begun; /* what it is about is known */
@@ -45,23 +45,23 @@ struct work {
 	bool is_full;  /* there were more objects */
 	size_t cursor; /* next to ask about in this round */
 	size_t asks_open;
-	struct work *prev, *next;
+	struct agent_work *prev, *next;
 };
 
 /* True when the grant belongs to the job of the order. */
 bool work_matches(const struct work_order *order,
 		  const struct mirror_grant *grant);
 /* Fill items with the grants that the order is about. -ENOMEM. */
-int work_collect(struct agent *agent, struct work *work);
+int work_collect(struct agent *agent, struct agent_work *work);
 /* Fill objects, for clean, with those of the list that it is about. -ENOMEM. */
-int work_take_objects(struct agent *agent, struct work *work,
+int work_take_objects(struct agent *agent, struct agent_work *work,
 		      const struct guard_object *list, size_t count);
 
 /* --- the end of a work: these free it --- */
 
-void work_finish(struct agent *agent, struct work *work);
-void work_fail(struct agent *agent, struct work *work, int code,
+void work_finish(struct agent *agent, struct agent_work *work);
+void work_fail(struct agent *agent, struct agent_work *work, int code,
 	       const char *text, const char *hint);
-void work_finish_environment(struct agent *agent, struct work *work,
+void work_finish_environment(struct agent *agent, struct agent_work *work,
 			     const struct guard_reply *reply);
-void work_remove(struct agent *agent, struct work *work);
+void work_remove(struct agent *agent, struct agent_work *work);

@@ -38,7 +38,7 @@ static bool is_wanted(const struct work_order *order,
 	return order->is_all || grant->state == GRANT_REVOKING;
 }
 
-int work_collect(struct agent *agent, struct work *work)
+int work_collect(struct agent *agent, struct agent_work *work)
 {
 	size_t count = HASH_COUNT(agent->grants);
 
@@ -57,7 +57,7 @@ int work_collect(struct agent *agent, struct work *work)
 	return 0;
 }
 
-static struct work_object *object_make(struct work *work)
+static struct work_object *object_make(struct agent_work *work)
 {
 	size_t capacity = work->object_capacity;
 	struct work_object *objects = work->objects;
@@ -89,7 +89,7 @@ static bool is_wanted_object(const struct work_order *order,
 	return grant ? is_wanted(order, grant) : order->is_all;
 }
 
-int work_take_objects(struct agent *agent, struct work *work,
+int work_take_objects(struct agent *agent, struct agent_work *work,
 		      const struct guard_object *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -113,7 +113,7 @@ int work_take_objects(struct agent *agent, struct work *work,
 
 /* --- the end --- */
 
-void work_remove(struct agent *agent, struct work *work)
+void work_remove(struct agent *agent, struct agent_work *work)
 {
 	DL_DELETE(agent->works, work);
 	agent->work_count--;
@@ -128,8 +128,8 @@ void work_remove(struct agent *agent, struct work *work)
 }
 
 /* To whoever waits for it; takes the reference. */
-static void work_answer(struct agent *agent, struct work *work, int result,
-			json_t *answer)
+static void work_answer(struct agent *agent, struct agent_work *work,
+			int result, json_t *answer)
 {
 	struct guard_request request = {
 		.type = GUARD_ANSWER,
@@ -160,14 +160,14 @@ static void work_answer(struct agent *agent, struct work *work, int result,
 	work_remove(agent, work);
 }
 
-void work_fail(struct agent *agent, struct work *work, int code,
+void work_fail(struct agent *agent, struct agent_work *work, int code,
 	       const char *text, const char *hint)
 {
 	work_answer(agent, work, code,
 		    client_error(work->order.id, code, text, hint));
 }
 
-static json_t *answer_begin(const struct work *work, int result,
+static json_t *answer_begin(const struct agent_work *work, int result,
 			    const char *text, const char *hint)
 {
 	return result < 0 ? client_error(work->order.id, result, text, hint)
@@ -202,7 +202,7 @@ static json_t *prolog_preview(const struct agent *agent,
 	return client_answer(order->id);
 }
 
-static void finish_prolog(struct agent *agent, struct work *work)
+static void finish_prolog(struct agent *agent, struct agent_work *work)
 {
 	json_t *grants = json_array(), *warnings = json_array();
 	json_t *answer = work->order.is_dry_run && work->item_count == 0
@@ -230,7 +230,7 @@ static void finish_prolog(struct agent *agent, struct work *work)
 
 /* --- epilog and housekeeping --- */
 
-static json_t *revoke_answer(const struct work *work, int result)
+static json_t *revoke_answer(const struct agent_work *work, int result)
 {
 	if (work->order.is_dry_run)
 		return answer_begin(work, result,
@@ -246,7 +246,8 @@ static json_t *revoke_answer(const struct work *work, int result)
 }
 
 /* Long tries that nobody waits for: of these grants, and no later ones. */
-static void housekeeping_begin(struct agent *agent, const struct work *work)
+static void housekeeping_begin(struct agent *agent,
+			       const struct agent_work *work)
 {
 	struct work_order order = work->order;
 
@@ -260,7 +261,7 @@ static void housekeeping_begin(struct agent *agent, const struct work *work)
 			    order.job.submitter, order.job.job);
 }
 
-static void finish_revoke(struct agent *agent, struct work *work)
+static void finish_revoke(struct agent *agent, struct agent_work *work)
 {
 	json_t *revoked = json_array(), *busy = json_array();
 	json_t *warnings = json_array();
@@ -311,7 +312,7 @@ static json_t *clean_entry(const struct registration_object *object,
 			 (json_int_t)grant_id, "text", text ? text : "");
 }
 
-static const struct work_item *item_find(const struct work *work,
+static const struct work_item *item_find(const struct agent_work *work,
 					 uint64_t grant_id)
 {
 	for (size_t i = 0; i < work->item_count; i++) {
@@ -321,7 +322,7 @@ static const struct work_item *item_find(const struct work *work,
 	return NULL;
 }
 
-static bool has_object(const struct work *work, uint64_t grant_id)
+static bool has_object(const struct agent_work *work, uint64_t grant_id)
 {
 	for (size_t i = 0; i < work->object_count; i++) {
 		if (work->objects[i].grant_id == grant_id)
@@ -330,7 +331,7 @@ static bool has_object(const struct work *work, uint64_t grant_id)
 	return false;
 }
 
-static void finish_clean(struct agent *agent, struct work *work)
+static void finish_clean(struct agent *agent, struct agent_work *work)
 {
 	static const struct registration_object none;
 	json_t *destroyed = json_array(), *left = json_array();
@@ -370,7 +371,7 @@ static void finish_clean(struct agent *agent, struct work *work)
 	work_answer(agent, work, result, answer);
 }
 
-void work_finish(struct agent *agent, struct work *work)
+void work_finish(struct agent *agent, struct agent_work *work)
 {
 	switch (work->order.kind) {
 	case WORK_PROLOG:
@@ -412,7 +413,7 @@ static json_t *variables_of(const char *text)
 	return variables;
 }
 
-void work_finish_environment(struct agent *agent, struct work *work,
+void work_finish_environment(struct agent *agent, struct agent_work *work,
 			     const struct guard_reply *reply)
 {
 	json_t *answer;

@@ -27,7 +27,7 @@ struct node_endpoint {
 	struct hop_keys keys;
 	struct endpoint *endpoint; /* NULL: not yet */
 	struct node_rounds *rounds;
-	struct place place;
+	struct endpoint_place place;
 	struct fairlead_error error; /* the last one that was logged */
 };
 

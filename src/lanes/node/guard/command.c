@@ -82,7 +82,7 @@ static int name_find(const struct guard *guard, const char *nodes,
 /* --- APPLY and REVOKE --- */
 
 static int apply_read(const struct guard *guard, const struct command *command,
-		      const struct apply_body *body, struct grant *grant,
+		      const struct apply_body *body, struct ledger_grant *grant,
 		      struct reply *reply)
 {
 	int index = name_find(guard, body->nodes, reply);
@@ -119,11 +119,11 @@ static int apply_read(const struct guard *guard, const struct command *command,
 }
 
 /* Make the lane, with the secrets that are sealed to this node. */
-static int apply_new(struct guard *guard, const struct grant *wanted,
+static int apply_new(struct guard *guard, const struct ledger_grant *wanted,
 		     const struct apply_body *body, struct reply *reply)
 {
 	const struct guard_driver *driver = guard_driver(guard, wanted->driver);
-	struct grant grant = *wanted;
+	struct ledger_grant grant = *wanted;
 	struct secret secret;
 	int result;
 
@@ -146,11 +146,12 @@ static int apply_new(struct guard *guard, const struct grant *wanted,
 	return result;
 }
 
-static int apply_decide(struct guard *guard, const struct grant *wanted,
+static int apply_decide(struct guard *guard, const struct ledger_grant *wanted,
 			const struct apply_body *body, struct reply *reply)
 {
 	uint64_t grant_id = wanted->lane.grant_id;
-	const struct grant *grant = ledger_grant(&guard->ledger, grant_id);
+	const struct ledger_grant *grant =
+		ledger_grant(&guard->ledger, grant_id);
 	int result;
 
 	if (ledger_has_tombstone(&guard->ledger, grant_id) ||
@@ -174,7 +175,7 @@ static int apply_decide(struct guard *guard, const struct grant *wanted,
 static int obey_apply(struct guard *guard, const struct command *command,
 		      struct reply *reply)
 {
-	struct grant wanted = { .state = GRANT_APPLYING };
+	struct ledger_grant wanted = { .state = GRANT_APPLYING };
 	struct apply_body body;
 	int result =
 		apply_body_decode(command->body, command->body_size, &body);

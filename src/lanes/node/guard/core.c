@@ -93,7 +93,7 @@ int grant_make_room(struct guard *guard, char text[GUARD_TEXT_MAX + 1])
 /* --- beginning --- */
 
 /* Reading the journal: which incarnation it is of decides what errors mean. */
-struct replay {
+struct guard_replay {
 	struct guard *guard;
 	bool is_other;
 };
@@ -101,7 +101,7 @@ struct replay {
 static int replay_take(void *arg, uint8_t kind, struct reader *body,
 		       struct fairlead_error *ret_error)
 {
-	struct replay *replay = arg;
+	struct guard_replay *replay = arg;
 	struct ledger *ledger = &replay->guard->ledger;
 	int result = ledger_take(ledger, kind, body, ret_error);
 
@@ -124,7 +124,7 @@ static void ledger_begin(struct guard *guard)
 /* The lanes of another incarnation are gone; what they left in files is not. */
 static void leave_other(struct guard *guard)
 {
-	for (struct grant *grant = guard->ledger.grants; grant;
+	for (struct ledger_grant *grant = guard->ledger.grants; grant;
 	     grant = grant->hh.next) {
 		struct request_key key;
 
@@ -137,7 +137,7 @@ static void leave_other(struct guard *guard)
 static int journal_begin(struct guard *guard, struct fairlead_error *ret_error)
 {
 	struct journal_file *file = &guard->config.journal;
-	struct replay replay = { .guard = guard };
+	struct guard_replay replay = { .guard = guard };
 	int result = journal_open(&guard->journal, file, replay_take, &replay,
 				  ret_error);
 
@@ -169,7 +169,7 @@ static int take_back_unfinished(struct guard *guard,
 				struct fairlead_error *ret_error)
 {
 	_auto_(freep) struct revocation *list = NULL;
-	const struct grant *grant;
+	const struct ledger_grant *grant;
 	size_t count = 0;
 
 	list = calloc(HASH_COUNT(guard->ledger.grants) + 1, sizeof(*list));
@@ -243,7 +243,8 @@ void guard_destroy(struct guard *guard)
 
 /* --- what the agent asks for --- */
 
-static void grant_show(const struct grant *grant, struct guard_grant *ret_shown)
+static void grant_show(const struct ledger_grant *grant,
+		       struct guard_grant *ret_shown)
 {
 	*ret_shown = (struct guard_grant){
 		.grant_id = grant->lane.grant_id,
@@ -261,7 +262,8 @@ static void grant_show(const struct grant *grant, struct guard_grant *ret_shown)
 void reply_grant(const struct guard *guard, uint64_t grant_id,
 		 struct reply *reply)
 {
-	const struct grant *grant = ledger_grant(&guard->ledger, grant_id);
+	const struct ledger_grant *grant =
+		ledger_grant(&guard->ledger, grant_id);
 
 	if (grant)
 		grant_show(grant, &reply->grants[0]);
@@ -270,7 +272,8 @@ void reply_grant(const struct guard *guard, uint64_t grant_id,
 	reply->head.grant_count = 1;
 }
 
-static int grant_compare(const struct grant *one, const struct grant *other)
+static int grant_compare(const struct ledger_grant *one,
+			 const struct ledger_grant *other)
 {
 	return one->lane.grant_id < other->lane.grant_id ? -1 : 1;
 }
@@ -278,7 +281,7 @@ static int grant_compare(const struct grant *one, const struct grant *other)
 static int show_grants(struct guard *guard, const struct guard_request *request,
 		       struct reply *reply)
 {
-	const struct grant *grant;
+	const struct ledger_grant *grant;
 
 	HASH_SORT(guard->ledger.grants, grant_compare);
 	for (grant = guard->ledger.grants; grant; grant = grant->hh.next) {
@@ -325,7 +328,7 @@ static int wish_revoke(struct guard *guard, const struct guard_request *request,
 {
 	unsigned int flags = LANE_OWES | (request->is_last ? LANE_LAST : 0) |
 			     (request->is_clean ? LANE_CLEAN : 0);
-	const struct grant *grant;
+	const struct ledger_grant *grant;
 	int result = -ENOENT;
 
 	if (request->is_dry_run || waiting_has(guard, request->number))
@@ -344,7 +347,8 @@ static int wish_environment(struct guard *guard,
 			    const struct guard_request *request,
 			    struct reply *reply)
 {
-	struct grant *grant = ledger_grant(&guard->ledger, request->number);
+	struct ledger_grant *grant =
+		ledger_grant(&guard->ledger, request->number);
 	struct fairlead_error error;
 	int result;
 

@@ -87,13 +87,13 @@ int confirm_write(const struct guard *guard, const struct confirm *confirm,
 /* --- lane.c: lanes on the drivers --- */
 
 /* The drivers' way to add lines to a text. */
-struct collector {
+struct guard_collector {
 	struct fairlead_warnings warnings;
 	char *text;
 };
-struct collector collector_of(char text[GUARD_TEXT_MAX + 1]);
+struct guard_collector collector_of(char text[GUARD_TEXT_MAX + 1]);
 /* That of a grant. -ENODEV: there is none here, or it is not open. */
-int lane_driver(const struct guard *guard, const struct grant *grant,
+int lane_driver(const struct guard *guard, const struct ledger_grant *grant,
 		const struct guard_driver **ret_driver,
 		struct fairlead_error *ret_error);
 
@@ -102,10 +102,11 @@ int lane_driver(const struct guard *guard, const struct grant *grant,
  * driver are set, and what only an apply has), or leave a tombstone and nothing
  * else. text: warnings, or the reason.
  */
-int lane_apply(struct guard *guard, const struct grant *grant,
+int lane_apply(struct guard *guard, const struct ledger_grant *grant,
 	       char text[GUARD_TEXT_MAX + 1]);
 /* The environment file's content, appended. */
-int lane_environment(const struct guard *guard, const struct grant *grant,
+int lane_environment(const struct guard *guard,
+		     const struct ledger_grant *grant,
 		     const struct fairlead_record *record,
 		     struct writer *writer, struct fairlead_error *ret_error);
 
@@ -125,7 +126,7 @@ void lanes_revoke(struct guard *guard, struct revocation *list, size_t count);
 /* The end of grants whose lanes are gone: they are freed. */
 void lanes_bury(struct guard *guard, struct revocation *list, size_t count);
 /* What a revoke would do now. */
-int lane_try_revoke(const struct guard *guard, const struct grant *grant,
+int lane_try_revoke(const struct guard *guard, const struct ledger_grant *grant,
 		    char text[GUARD_TEXT_MAX + 1]);
 /* Obey a REVOKE that names this node; returns as a handler. */
 int revoke_decide(struct guard *guard, const struct command *command,

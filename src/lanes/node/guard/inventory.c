@@ -11,12 +11,11 @@
 #include "lanes/node/guard/internal.h"
 
 /* The grant that an object belongs to, or NULL; *ret_index in the ledger. */
-static const struct grant *object_grant(const struct guard *guard,
-					const char *driver,
-					const struct fairlead_object *object,
-					size_t *ret_index)
+static const struct ledger_grant *object_grant(
+	const struct guard *guard, const char *driver,
+	const struct fairlead_object *object, size_t *ret_index)
 {
-	const struct grant *grant;
+	const struct ledger_grant *grant;
 
 	*ret_index = 0;
 	for (grant = guard->ledger.grants; grant;
@@ -103,7 +102,7 @@ static void driver_summarize(const struct guard_driver *driver,
 }
 
 /* Of what a driver has made for a lane it lists an object on each device. */
-static bool has_to_be_listed(const struct grant *grant)
+static bool has_to_be_listed(const struct ledger_grant *grant)
 {
 	return grant->state == GRANT_APPLIED && grant->lane.id_count > 0 &&
 	       grant->record && grant->record->size > 0;
@@ -112,7 +111,7 @@ static bool has_to_be_listed(const struct grant *grant)
 /* A lane of which the driver has just listed no object is lost. */
 static void grants_compare(struct inventory *inventory)
 {
-	const struct grant *grant = inventory->guard->ledger.grants;
+	const struct ledger_grant *grant = inventory->guard->ledger.grants;
 	const char *driver = inventory->driver->driver->name;
 
 	for (size_t i = 0; i < inventory->registration.grant_count;
@@ -152,7 +151,7 @@ static void driver_add(struct inventory *inventory,
 static void grants_add(struct inventory *inventory)
 {
 	size_t *count = &inventory->registration.grant_count;
-	const struct grant *grant = inventory->guard->ledger.grants;
+	const struct ledger_grant *grant = inventory->guard->ledger.grants;
 
 	for (; grant && *count < REGISTRATION_GRANTS_MAX;
 	     grant = grant->hh.next) {
@@ -325,7 +324,7 @@ int inventory_drivers(struct guard *guard, const struct guard_request *request,
 
 /* --- objects --- */
 
-struct page {
+struct guard_page {
 	const char *driver;
 	uint64_t to_skip;
 	struct reply *reply;
@@ -333,7 +332,7 @@ struct page {
 
 static void object_show(void *arg, const struct fairlead_object *object)
 {
-	struct page *page = arg;
+	struct guard_page *page = arg;
 	struct guard_reply *head = &page->reply->head;
 	struct guard_object *shown = &page->reply->objects[head->object_count];
 
@@ -353,7 +352,7 @@ static void object_show(void *arg, const struct fairlead_object *object)
 int inventory_objects(struct guard *guard, const struct guard_request *request,
 		      struct reply *reply)
 {
-	struct page page = { .to_skip = request->number, .reply = reply };
+	struct guard_page page = { .to_skip = request->number, .reply = reply };
 	struct fairlead_error error;
 	int result = 0;
 
@@ -407,7 +406,7 @@ static int object_destroy(const struct guard *guard,
 {
 	const struct fairlead_node_ops *ops = driver->driver->node;
 	struct search search = { .wanted = &request->object };
-	const struct grant *grant;
+	const struct ledger_grant *grant;
 	size_t index;
 	int result = ops->list(driver->state, search_take, &search, ret_error);
 

@@ -27,20 +27,20 @@ void text_add(char text[GUARD_TEXT_MAX + 1], const char *line)
 
 static void collector_add(struct fairlead_warnings *warnings, const char *line)
 {
-	struct collector *collector = (struct collector *)warnings;
+	struct guard_collector *collector = (struct guard_collector *)warnings;
 
 	text_add(collector->text, line);
 }
 
-struct collector collector_of(char text[GUARD_TEXT_MAX + 1])
+struct guard_collector collector_of(char text[GUARD_TEXT_MAX + 1])
 {
-	return (struct collector){
+	return (struct guard_collector){
 		.warnings = { .add = collector_add },
 		.text = text,
 	};
 }
 
-int lane_driver(const struct guard *guard, const struct grant *grant,
+int lane_driver(const struct guard *guard, const struct ledger_grant *grant,
 		const struct guard_driver **ret_driver,
 		struct fairlead_error *ret_error)
 {
@@ -79,7 +79,8 @@ static void environment_add(void *arg, const char *name, const char *value)
 	write_u8(environment->writer, '\n');
 }
 
-int lane_environment(const struct guard *guard, const struct grant *grant,
+int lane_environment(const struct guard *guard,
+		     const struct ledger_grant *grant,
 		     const struct fairlead_record *record,
 		     struct writer *writer, struct fairlead_error *ret_error)
 {
@@ -105,7 +106,8 @@ int lane_environment(const struct guard *guard, const struct grant *grant,
 	return 0;
 }
 
-static int environment_write(struct guard *guard, const struct grant *grant,
+static int environment_write(struct guard *guard,
+			     const struct ledger_grant *grant,
 			     const struct fairlead_record *record,
 			     struct fairlead_error *ret_error)
 {
@@ -131,12 +133,13 @@ static int environment_write(struct guard *guard, const struct grant *grant,
 
 /* --- apply --- */
 
-static int driver_apply(const struct guard *guard, const struct grant *grant,
+static int driver_apply(const struct guard *guard,
+			const struct ledger_grant *grant,
 			struct fairlead_record *ret_record,
 			char text[GUARD_TEXT_MAX + 1],
 			struct fairlead_error *ret_error)
 {
-	struct collector collector = collector_of(text);
+	struct guard_collector collector = collector_of(text);
 	struct fairlead_lane lane = grant->lane;
 	const struct guard_driver *driver;
 	struct request_key key;
@@ -156,8 +159,8 @@ static int driver_apply(const struct guard *guard, const struct grant *grant,
  * The lane could not be made, and what is there of it goes. record: what was
  * made, if it is known.
  */
-static void undo(struct guard *guard, struct grant *grant, bool was_asked,
-		 const struct fairlead_record *record)
+static void undo(struct guard *guard, struct ledger_grant *grant,
+		 bool was_asked, const struct fairlead_record *record)
 {
 	struct revocation one = { .grant_id = grant->lane.grant_id };
 
@@ -176,13 +179,13 @@ static void undo(struct guard *guard, struct grant *grant, bool was_asked,
 	lanes_revoke(guard, &one, 1);
 }
 
-int lane_apply(struct guard *guard, const struct grant *wanted,
+int lane_apply(struct guard *guard, const struct ledger_grant *wanted,
 	       char text[GUARD_TEXT_MAX + 1])
 {
 	struct fairlead_error error = { .text = "" };
 	struct fairlead_record record = { .size = 0 };
 	const struct guard_driver *driver;
-	struct grant *grant;
+	struct ledger_grant *grant;
 	struct writer batch;
 	bool was_asked, is_made;
 	int result;

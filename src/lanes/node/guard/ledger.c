@@ -22,7 +22,7 @@
 
 #include "base/cleanup.h"
 
-static void grant_destroy(struct grant *grant)
+static void grant_destroy(struct ledger_grant *grant)
 {
 	free(grant->record);
 	free(grant->text);
@@ -47,8 +47,8 @@ static void owed_remove(struct ledger *ledger, struct owed *owed)
 
 void ledger_fini(struct ledger *ledger)
 {
-	struct grant *grant, *next_grant;
-	struct tombstone *tombstone, *next_tombstone;
+	struct ledger_grant *grant, *next_grant;
+	struct guard_tombstone *tombstone, *next_tombstone;
 
 	HASH_ITER (hh, ledger->grants, grant, next_grant) {
 		HASH_DEL(ledger->grants, grant);
@@ -63,9 +63,10 @@ void ledger_fini(struct ledger *ledger)
 	*ledger = (struct ledger){ 0 };
 }
 
-struct grant *ledger_grant(const struct ledger *ledger, uint64_t grant_id)
+struct ledger_grant *ledger_grant(const struct ledger *ledger,
+				  uint64_t grant_id)
 {
-	struct grant *grant;
+	struct ledger_grant *grant;
 
 	HASH_FIND(hh, ledger->grants, &grant_id, sizeof(grant_id), grant);
 	return grant;
@@ -73,7 +74,7 @@ struct grant *ledger_grant(const struct ledger *ledger, uint64_t grant_id)
 
 bool ledger_has_tombstone(const struct ledger *ledger, uint64_t grant_id)
 {
-	struct tombstone *tombstone;
+	struct guard_tombstone *tombstone;
 
 	HASH_FIND(hh, ledger->tombstones, &grant_id, sizeof(grant_id),
 		  tombstone);
@@ -90,7 +91,7 @@ bool ledger_has_room(const struct ledger *ledger)
 
 void ledger_prune(struct ledger *ledger)
 {
-	struct tombstone *tombstone, *next;
+	struct guard_tombstone *tombstone, *next;
 
 	HASH_ITER (hh, ledger->tombstones, tombstone, next) {
 		if (tombstone->grant_id >= ledger->floor)
@@ -133,7 +134,7 @@ static int take_epoch(struct ledger *ledger, struct reader *body)
 
 static int take_applying(struct ledger *ledger, struct reader *body)
 {
-	_auto_(freep) struct grant *grant = calloc(1, sizeof(*grant));
+	_auto_(freep) struct ledger_grant *grant = calloc(1, sizeof(*grant));
 	const uint8_t *digest;
 
 	if (!grant)
@@ -165,7 +166,7 @@ static int take_applying(struct ledger *ledger, struct reader *body)
 
 static int take_applied(struct ledger *ledger, struct reader *body)
 {
-	struct grant *grant = ledger_grant(ledger, read_u64(body));
+	struct ledger_grant *grant = ledger_grant(ledger, read_u64(body));
 	const uint8_t *bytes;
 	size_t size;
 
@@ -184,7 +185,7 @@ static int take_applied(struct ledger *ledger, struct reader *body)
 
 static int take_revoking(struct ledger *ledger, struct reader *body)
 {
-	struct grant *grant = ledger_grant(ledger, read_u64(body));
+	struct ledger_grant *grant = ledger_grant(ledger, read_u64(body));
 	uint8_t is_lost = read_u8(body);
 
 	if (!grant || grant->state == GRANT_REVOKING || is_lost > 1)
@@ -199,8 +200,8 @@ static int take_revoking(struct ledger *ledger, struct reader *body)
 static int take_tombstone(struct ledger *ledger, struct reader *body)
 {
 	uint64_t grant_id = read_u64(body);
-	struct grant *grant = ledger_grant(ledger, grant_id);
-	struct tombstone *tombstone;
+	struct ledger_grant *grant = ledger_grant(ledger, grant_id);
+	struct guard_tombstone *tombstone;
 
 	/* One that was pruned may come again. */
 	if (!ledger_has_tombstone(ledger, grant_id)) {
@@ -315,7 +316,8 @@ void ledger_write_epoch(struct writer *batch,
 	journal_record_end(batch, at);
 }
 
-void ledger_write_applying(struct writer *batch, const struct grant *grant)
+void ledger_write_applying(struct writer *batch,
+			   const struct ledger_grant *grant)
 {
 	size_t at = journal_record_begin(batch, LEDGER_APPLYING);
 
@@ -393,7 +395,7 @@ void ledger_write_owed(struct writer *batch, uint64_t sequence,
 	journal_record_end(batch, at);
 }
 
-static void write_grant(struct writer *batch, const struct grant *grant)
+static void write_grant(struct writer *batch, const struct ledger_grant *grant)
 {
 	ledger_write_applying(batch, grant);
 	if (grant->record)
@@ -416,11 +418,11 @@ void ledger_write_all(struct writer *batch, const struct ledger *ledger)
 	if (ledger->has_epoch)
 		ledger_write_epoch(batch, ledger->header);
 	ledger_write_floor(batch, ledger->floor);
-	for (const struct grant *grant = ledger->grants; grant;
+	for (const struct ledger_grant *grant = ledger->grants; grant;
 	     grant = grant->hh.next)
 		write_grant(batch, grant);
-	for (const struct tombstone *tombstone = ledger->tombstones; tombstone;
-	     tombstone = tombstone->hh.next)
+	for (const struct guard_tombstone *tombstone = ledger->tombstones;
+	     tombstone; tombstone = tombstone->hh.next)
 		ledger_write_tombstone(batch, tombstone->grant_id);
 	for (const struct owed *owed = ledger->owed; owed; owed = owed->next)
 		ledger_write_owed(batch, owed->sequence, owed->grant_id,

@@ -41,7 +41,7 @@ enum ledger_kind {
 	LEDGER_FLOOR,
 };
 
-struct grant {
+struct ledger_grant {
 	struct fairlead_lane lane; /* what only an apply has is not kept */
 	uint8_t digest
 		[DIGEST_SIZE]; /* of the APPLY; zero when there was none */
@@ -58,7 +58,7 @@ struct grant {
 	UT_hash_handle hh;
 };
 
-struct tombstone {
+struct guard_tombstone {
 	uint64_t grant_id;
 	UT_hash_handle hh;
 };
@@ -81,8 +81,8 @@ struct ledger {
 	uint64_t epoch;
 	uint64_t life;
 	uint64_t floor;
-	struct grant *grants; /* by lane.grant_id */
-	struct tombstone *tombstones;
+	struct ledger_grant *grants; /* by lane.grant_id */
+	struct guard_tombstone *tombstones;
 	struct owed *owed;
 	size_t owed_count;
 };
@@ -103,7 +103,8 @@ int ledger_take(void *arg, uint8_t kind, struct reader *body,
 		struct fairlead_error *ret_error);
 
 /* NULL when it is not there. */
-struct grant *ledger_grant(const struct ledger *ledger, uint64_t grant_id);
+struct ledger_grant *ledger_grant(const struct ledger *ledger,
+				  uint64_t grant_id);
 bool ledger_has_tombstone(const struct ledger *ledger, uint64_t grant_id);
 /* True while another grant, with its tombstone and its owed, has room. */
 bool ledger_has_room(const struct ledger *ledger);
@@ -113,7 +114,8 @@ void ledger_prune(struct ledger *ledger);
 /* Records into a batch. `grant` needs lane, digest, key and driver only. */
 void ledger_write_epoch(struct writer *batch,
 			const uint8_t header[COMMAND_HEADER_SIZE]);
-void ledger_write_applying(struct writer *batch, const struct grant *grant);
+void ledger_write_applying(struct writer *batch,
+			   const struct ledger_grant *grant);
 void ledger_write_applied(struct writer *batch, uint64_t grant_id,
 			  const struct fairlead_record *record,
 			  const char *text);

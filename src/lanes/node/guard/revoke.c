@@ -16,16 +16,17 @@
 
 static const struct fairlead_record unknown;
 
-static const struct fairlead_record *record_of(const struct grant *grant)
+static const struct fairlead_record *record_of(const struct ledger_grant *grant)
 {
 	return grant->record ? grant->record : &unknown;
 }
 
-static int driver_revoke(const struct guard *guard, const struct grant *grant,
-			 bool is_dry_run, char text[GUARD_TEXT_MAX + 1],
+static int driver_revoke(const struct guard *guard,
+			 const struct ledger_grant *grant, bool is_dry_run,
+			 char text[GUARD_TEXT_MAX + 1],
 			 struct fairlead_error *ret_error)
 {
-	struct collector collector = collector_of(text);
+	struct guard_collector collector = collector_of(text);
 	const struct guard_driver *driver;
 	int result = lane_driver(guard, grant, &driver, ret_error);
 
@@ -36,7 +37,8 @@ static int driver_revoke(const struct guard *guard, const struct grant *grant,
 					    &collector.warnings, ret_error);
 }
 
-static int environment_remove(struct guard *guard, const struct grant *grant,
+static int environment_remove(struct guard *guard,
+			      const struct ledger_grant *grant,
 			      struct fairlead_error *ret_error)
 {
 	struct request_key key;
@@ -62,13 +64,13 @@ static void fail(struct revocation *revocation, int result, const char *why)
 	text_add(revocation->text, why);
 }
 
-static struct grant *grant_of(const struct guard *guard,
-			      const struct revocation *revocation)
+static struct ledger_grant *grant_of(const struct guard *guard,
+				     const struct revocation *revocation)
 {
 	return ledger_grant(&guard->ledger, revocation->grant_id);
 }
 
-static bool is_loss(const struct grant *grant,
+static bool is_loss(const struct ledger_grant *grant,
 		    const struct revocation *revocation)
 {
 	return grant->state == GRANT_APPLIED &&
@@ -83,7 +85,7 @@ static void mark_revoking(struct guard *guard, struct revocation *list,
 
 	batch_begin(guard, &batch);
 	for (size_t i = 0; i < count; i++) {
-		const struct grant *grant = grant_of(guard, &list[i]);
+		const struct ledger_grant *grant = grant_of(guard, &list[i]);
 
 		if (grant->state == GRANT_REVOKING)
 			continue;
@@ -98,7 +100,7 @@ static void mark_revoking(struct guard *guard, struct revocation *list,
 	if (batch_commit(guard, &batch) == 0)
 		return;
 	for (size_t i = 0; i < count; i++) {
-		struct grant *grant = grant_of(guard, &list[i]);
+		struct ledger_grant *grant = grant_of(guard, &list[i]);
 
 		grant->is_lost |= is_loss(grant, &list[i]);
 		grant->state = GRANT_REVOKING;
@@ -123,7 +125,7 @@ static void drivers_revoke_each(struct guard *guard, struct revocation *list,
 /* What one driver takes together. */
 struct together {
 	struct fairlead_revocation *asked;
-	struct collector *collectors;
+	struct guard_collector *collectors;
 	struct revocation **of;
 	size_t count;
 };
@@ -145,7 +147,8 @@ static void together_fini(struct together *together)
 	free(together->of);
 }
 
-static void together_add(struct together *together, const struct grant *grant,
+static void together_add(struct together *together,
+			 const struct ledger_grant *grant,
 			 struct revocation *revocation)
 {
 	size_t i = together->count++;
@@ -190,7 +193,8 @@ static void drivers_revoke(struct guard *guard, struct revocation *list,
 		if (!driver->is_open || !driver->driver->node->revoke_all)
 			continue;
 		for (size_t i = 0; i < count; i++) {
-			const struct grant *grant = grant_of(guard, &list[i]);
+			const struct ledger_grant *grant =
+				grant_of(guard, &list[i]);
 
 			if (guard_driver(guard, grant->driver) == driver)
 				together_add(&together, grant, &list[i]);
@@ -255,7 +259,7 @@ void lanes_bury(struct guard *guard, struct revocation *list, size_t count)
 
 static void stay(struct guard *guard, const struct revocation *revocation)
 {
-	struct grant *grant = grant_of(guard, revocation);
+	struct ledger_grant *grant = grant_of(guard, revocation);
 	struct writer batch;
 
 	free(grant->text);
@@ -286,7 +290,7 @@ void lanes_revoke(struct guard *guard, struct revocation *list, size_t count)
 	}
 }
 
-int lane_try_revoke(const struct guard *guard, const struct grant *grant,
+int lane_try_revoke(const struct guard *guard, const struct ledger_grant *grant,
 		    char text[GUARD_TEXT_MAX + 1])
 {
 	struct fairlead_error error;
@@ -315,9 +319,10 @@ static bool ids_meet(const struct fairlead_lane *one,
  * An identifier has one holder. What matches the lane and belongs to another
  * grant is that one's, so nothing of this lane can be left.
  */
-static bool is_elsewhere(const struct guard *guard, const struct grant *lost)
+static bool is_elsewhere(const struct guard *guard,
+			 const struct ledger_grant *lost)
 {
-	for (const struct grant *grant = guard->ledger.grants; grant;
+	for (const struct ledger_grant *grant = guard->ledger.grants; grant;
 	     grant = grant->hh.next) {
 		if (strcmp(grant->driver, lost->driver) == 0 &&
 		    ids_meet(&grant->lane, &lost->lane))
@@ -328,7 +333,7 @@ static bool is_elsewhere(const struct guard *guard, const struct grant *lost)
 
 /* A grant that the journal does not know: find and take what matches. */
 static int revoke_unknown(struct guard *guard, const struct command *command,
-			  const struct grant *lost, struct reply *reply)
+			  const struct ledger_grant *lost, struct reply *reply)
 {
 	uint64_t grant_id = lost->lane.grant_id;
 	struct writer batch;
@@ -359,7 +364,7 @@ static int revoke_unknown(struct guard *guard, const struct command *command,
 int revoke_decide(struct guard *guard, const struct command *command,
 		  const struct revoke_body *body, struct reply *reply)
 {
-	struct grant lost = { .state = GRANT_APPLYING };
+	struct ledger_grant lost = { .state = GRANT_APPLYING };
 
 	if (waiting_has(guard, command->grant_id))
 		waiting_settle(guard);

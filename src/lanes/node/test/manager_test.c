@@ -40,7 +40,7 @@ struct bench {
 	bool is_stopped;
 	const struct launcher *launcher;
 	struct guard_handle guard;
-	struct node *node;
+	struct node_role *node;
 	struct net *net;
 	bool is_open;
 	json_t *answer;

@@ -54,7 +54,7 @@ struct bench {
 	uv_loop_t loop;
 	const struct launcher *launcher;
 	struct guard_handle guard;
-	struct node *node;
+	struct node_role *node;
 	char ended[128];
 	/* The manager's end. */
 	struct net *nodes;
@@ -733,7 +733,7 @@ static void start_says_what_is_wrong(void **state)
 {
 	struct bench *bench = *state;
 	struct fairlead_error error;
-	struct node *first;
+	struct node_role *first;
 
 	start(bench);
 	first = bench->node;

@@ -10,7 +10,7 @@
 
 #define PAYLOAD 5
 
-static const struct frame samples[] = {
+static const struct link_frame samples[] = {
 	{ .kind = FRAME_EAGER,
 	  .flags = FRAME_HAS_DATA | FRAME_URGENT,
 	  .sequence = 1,
@@ -99,7 +99,7 @@ static const struct frame samples[] = {
 #define SAMPLES (sizeof(samples) / sizeof(samples[0]))
 
 static uint8_t bytes[FRAME_READY_MAX + RAILS_MAX * FRAME_RAIL_SIZE];
-static struct frame back;
+static struct link_frame back;
 
 static bool has_payload(enum frame_kind kind)
 {
@@ -109,7 +109,7 @@ static bool has_payload(enum frame_kind kind)
 }
 
 /* With its payload; returns the size of all. */
-static size_t encode(const struct frame *frame)
+static size_t encode(const struct link_frame *frame)
 {
 	memset(bytes, 0xaa, sizeof(bytes));
 	size_t size = frame_encode(frame, bytes);
@@ -187,7 +187,7 @@ static void what_no_endpoint_says_is_refused(void **state)
 
 static void a_piece_does_not_lie_beyond_all_offsets(void **state)
 {
-	struct frame piece = samples[5];
+	struct link_frame piece = samples[5];
 	piece.offset = UINT64_MAX - PAYLOAD;
 	size_t size = encode(&piece);
 	assert_int_equal(frame_decode(bytes, size, false, &back), 0);

@@ -79,11 +79,11 @@ static size_t letter(scoll_nid_t to, uint8_t bytes[SCOLL_BCAST_MAX])
 {
 	const scoll_nid_t nids[] = { crowd_nid(0), crowd_nid(1) };
 	uint8_t signs[64] = { AGE_SELF, AGE_SELF };
-	struct message message = { .nid = crowd_nid(1),
-				   .boot_nonce = 1,
-				   .cycle = 5,
-				   .count = 2,
-				   .signs = signs };
+	struct member_message message = { .nid = crowd_nid(1),
+					  .boot_nonce = 1,
+					  .cycle = 5,
+					  .count = 2,
+					  .signs = signs };
 	struct writer writer = { 0 };
 	struct roster *roster;
 	size_t size;

@@ -76,7 +76,7 @@ static void overhear(void *ctx, scoll_nid_t to, const void *bytes, size_t count,
 		     uint8_t *ret_seal)
 {
 	struct witness *witness = ctx;
-	struct message message;
+	struct member_message message;
 
 	*ret_seal = 0;
 	if (message_decode(bytes, count, &message) < 0)

@@ -11,7 +11,7 @@
 #include "sim/heap.h"
 #include "sim/rng.h"
 
-static struct replay *replay;
+static struct scoll_replay *replay;
 
 static int setup(void **state)
 {

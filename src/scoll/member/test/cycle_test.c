@@ -216,7 +216,7 @@ static void those_behind_do_not_pull_a_majority_back(void **state)
 static void a_node_behind_is_answered_so_that_it_catches_up(void **state)
 {
 	struct lab *lab = *state;
-	struct message message;
+	struct member_message message;
 
 	assert_int_equal(lab_hear(lab, 2, 5000), 0);
 	lab_surface(lab);
@@ -235,7 +235,7 @@ static void a_node_behind_is_answered_so_that_it_catches_up(void **state)
 static void a_node_far_ahead_is_answered_so_that_it_goes_back(void **state)
 {
 	struct lab *lab = *state;
-	struct message message;
+	struct member_message message;
 
 	surrounded(lab);
 	lab_message(lab, 1, HUGE_CYCLE);

@@ -234,7 +234,7 @@ static void timestamps_D01_are_merged_by_the_latest(void **state)
 static void a_message_says_what_is_known(void **state)
 {
 	struct lab *lab = *state;
-	struct message message;
+	struct member_message message;
 
 	lab_surface(lab);
 	lab_message(lab, 1, cycle_of(lab));
@@ -458,7 +458,7 @@ static void a_leave_is_a_death_at_once_and_for_good(void **state)
 static void who_leaves_tells_it_and_is_silent(void **state)
 {
 	struct lab *lab = *state;
-	struct message message;
+	struct member_message message;
 	size_t count;
 
 	lab_surface(lab);

@@ -85,7 +85,7 @@ void lab_surface(struct lab *lab)
 void lab_message(struct lab *lab, uint32_t place, uint64_t cycle)
 {
 	memset(lab->signs, AGE_UNKNOWN, sizeof(lab->signs));
-	lab->message = (struct message){
+	lab->message = (struct member_message){
 		.nid = lab_nid(place),
 		.boot_nonce = 1000 + place,
 		.cycle = cycle,

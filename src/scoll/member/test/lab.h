@@ -30,7 +30,7 @@ struct lab {
 	size_t sent_count;
 	int send_result;
 	/* The next message: a view in which nobody was ever heard of. */
-	struct message message;
+	struct member_message message;
 	uint8_t signs[GOSSIP_MESSAGE_SIZE_MAX];
 };
 

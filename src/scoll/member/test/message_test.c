@@ -25,9 +25,9 @@ static const uint8_t golden[SIZE] = {
 	1,    7,    255,
 };
 
-static struct message sample(void)
+static struct member_message sample(void)
 {
-	struct message message = {
+	struct member_message message = {
 		.is_request = true,
 		.listening_cycles = 9,
 		.nid = UINT64_C(0x000200000000000a),
@@ -45,7 +45,7 @@ static struct message sample(void)
 
 static void encode_has_the_golden_bytes(void **state)
 {
-	struct message message = sample();
+	struct member_message message = sample();
 	struct writer writer = { 0 };
 
 	assert_int_equal(message_encode(&message, &writer), 0);
@@ -56,8 +56,8 @@ static void encode_has_the_golden_bytes(void **state)
 
 static void decode_gives_back_what_was_encoded(void **state)
 {
-	struct message expected = sample();
-	struct message message;
+	struct member_message expected = sample();
+	struct member_message message;
 
 	assert_int_equal(message_decode(golden, SIZE, &message), 0);
 	assert_true(message.is_request);
@@ -76,7 +76,7 @@ static void decode_gives_back_what_was_encoded(void **state)
 static void decode_rejects_every_other_length(void **state)
 {
 	uint8_t bytes[SIZE + 1] = { 0 };
-	struct message message;
+	struct member_message message;
 
 	memcpy(bytes, golden, SIZE);
 	for (size_t size = 0; size <= SIZE + 1; size++)
@@ -87,7 +87,7 @@ static void decode_rejects_every_other_length(void **state)
 static void assert_bad(size_t at, uint8_t byte, int result)
 {
 	uint8_t bytes[SIZE];
-	struct message message;
+	struct member_message message;
 
 	memcpy(bytes, golden, SIZE);
 	bytes[at] = byte;
@@ -117,7 +117,8 @@ static void parts_cover_every_node_once(void **state)
 
 		for (uint32_t i = 0; i < parts.part_count; i++) {
 			uint32_t count = message_part_count(&parts, i);
-			struct message message = { .part = i, .count = count };
+			struct member_message message = { .part = i,
+							  .count = count };
 
 			assert_int_equal(message_part_first(&parts, i), next);
 			assert_true(count > 0);

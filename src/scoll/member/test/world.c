@@ -365,7 +365,7 @@ static int forge(struct world *world, uint32_t node, uint64_t cycle)
 {
 	uint8_t signs[GOSSIP_MESSAGE_SIZE_MAX];
 	uint32_t sender = neighbour(world, node);
-	struct message message = {
+	struct member_message message = {
 		.nid = sender + 1,
 		.boot_nonce = bed_nonce(world->bed, sender),
 		.cycle = cycle,

@@ -18,20 +18,20 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-union end {
+union ofi_end {
 	struct sockaddr any;
 	struct sockaddr_in in;
 	struct sockaddr_in6 in6;
 	uint8_t bytes[TRANSPORT_OFI_ADDRESS_MAX];
 };
 
-static in_port_t port_of(const union end *end)
+static in_port_t port_of(const union ofi_end *end)
 {
 	return end->any.sa_family == AF_INET ? end->in.sin_port
 					     : end->in6.sin6_port;
 }
 
-static bool is_same_host(const union end *a, const union end *b)
+static bool is_same_host(const union ofi_end *a, const union ofi_end *b)
 {
 	if (a->any.sa_family != b->any.sa_family)
 		return false;
@@ -43,10 +43,11 @@ static bool is_same_host(const union end *a, const union end *b)
 }
 
 /* One of the two has called the other at its endpoint. */
-static bool is_between(int fd, const union end *ours, const union end *theirs)
+static bool is_between(int fd, const union ofi_end *ours,
+		       const union ofi_end *theirs)
 {
 	socklen_t local_size, remote_size;
-	union end local, remote;
+	union ofi_end local, remote;
 
 	local_size = sizeof(local);
 	remote_size = sizeof(remote);
@@ -60,7 +61,7 @@ static bool is_between(int fd, const union end *ours, const union end *theirs)
 
 void connection_close(struct transport_ofi *t, const struct ofi_peer *peer)
 {
-	union end ours = { .bytes = { 0 } }, theirs = { .bytes = { 0 } };
+	union ofi_end ours = { .bytes = { 0 } }, theirs = { .bytes = { 0 } };
 	size_t size = sizeof(ours);
 	const struct dirent *entry;
 	DIR *fds;

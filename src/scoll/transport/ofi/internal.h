@@ -67,7 +67,7 @@ struct habits {
 	bool has_multi_recv;
 };
 
-enum op_kind {
+enum ofi_op_kind {
 	OP_SEND,
 	OP_REPLY,
 	OP_HELLO, /* an empty message: opens the connection */
@@ -82,14 +82,14 @@ enum op_kind {
 /* What libfabric gets as a context; the first member of what it belongs to. */
 struct op_head {
 	struct fi_context2 context;
-	enum op_kind kind;
+	enum ofi_op_kind kind;
 };
 
 struct ofi_peer;
 struct ofi_read;
 
 /* A transfer, or what is left of it. */
-struct op {
+struct ofi_op {
 	struct op_head head;
 	struct transfer *transfer; /* NULL: the caller has been told its end */
 	struct ofi_peer *peer;
@@ -102,7 +102,7 @@ struct op {
 	uint64_t order;    /* of a read: how many came before it */
 	uint64_t since_ns; /* when it was first seen with libfabric; 0: not */
 	size_t size;
-	struct op *prev, *next;
+	struct ofi_op *prev, *next;
 };
 
 /* A read in the pieces that it takes. */
@@ -129,7 +129,7 @@ enum chunk_kind {
 	CHUNK_BASES,
 };
 
-struct chunk;
+struct ofi_chunk;
 
 struct ofi_region {
 	struct fid_mr *mr[SCOLL_BULK_IOVS_MAX];
@@ -143,11 +143,11 @@ struct ofi_peer {
 	fi_addr_t at; /* FI_ADDR_NOTAVAIL: forgotten */
 	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
 	size_t address_size;
-	bool is_learned;    /* from a message, not from the program */
-	bool is_connected;  /* it took something, and nothing failed since */
-	bool is_busy;       /* in the list of those with ops or reads */
-	struct op *pending; /* not taken by libfabric yet, in order */
-	struct op *posted;  /* taken, in order */
+	bool is_learned;   /* from a message, not from the program */
+	bool is_connected; /* it took something, and nothing failed since */
+	bool is_busy;      /* in the list of those with ops or reads */
+	struct ofi_op *pending; /* not taken by libfabric yet, in order */
+	struct ofi_op *posted;  /* taken, in order */
 	struct ofi_read *reads; /* that wait to ask for more */
 	unsigned pending_count;
 	unsigned use_count; /* ops and reads that point here */
@@ -160,7 +160,7 @@ struct ofi_peer {
 };
 
 /* Memory for unsolicited messages. */
-struct slab {
+struct ofi_slab {
 	struct op_head head;
 	uint8_t *bytes;
 	struct fid_mr *mr;
@@ -199,12 +199,12 @@ struct transport_ofi {
 	uint64_t now_ns;
 	int event_count; /* of the progress under way */
 
-	struct op *free_ops;
-	struct op *retired_ops;
+	struct ofi_op *free_ops;
+	struct ofi_op *retired_ops;
 	struct ofi_read *free_reads;
 	struct ofi_region *free_regions;
 	struct tag_base *free_bases;
-	struct chunk *chunks; /* all memory of the four */
+	struct ofi_chunk *chunks; /* all memory of the four */
 	uint32_t op_count, read_count, region_count; /* in use */
 	uint64_t read_last; /* pieces asked for so far */
 
@@ -213,7 +213,7 @@ struct transport_ofi {
 	uint64_t check_ns; /* next look at what is under way */
 	uint64_t pending_count;
 
-	struct slab slabs[POOL_PLAIN_COUNT];
+	struct ofi_slab slabs[POOL_PLAIN_COUNT];
 	int slab_count;
 	int posted_count;
 	size_t slab_bytes;
@@ -222,11 +222,11 @@ struct transport_ofi {
 
 	struct tag_base *bases;
 	struct tag_base *late_bases;
-	struct op *sinks; /* oldest first */
+	struct ofi_op *sinks; /* oldest first */
 	unsigned sink_count;
 	uint8_t *sink; /* where all of them write */
 	struct fid_mr *sink_mr;
-	struct op peek;
+	struct ofi_op peek;
 	bool is_peeking;
 	bool is_sweep_due; /* something may have come since the last one */
 	uint64_t swept_ns;
@@ -236,10 +236,10 @@ struct transport_ofi {
 
 /* --- op.c: pools, and the ends of transfers --- */
 
-struct op *op_alloc(struct transport_ofi *t, enum op_kind kind);
-void op_release(struct transport_ofi *t, struct op *op);
+struct ofi_op *op_alloc(struct transport_ofi *t, enum ofi_op_kind kind);
+void op_release(struct transport_ofi *t, struct ofi_op *op);
 /* Release it when no second end of it can come any more. */
-void op_retire(struct transport_ofi *t, struct op *op);
+void op_retire(struct transport_ofi *t, struct ofi_op *op);
 void ops_release_retired(struct transport_ofi *t);
 struct ofi_read *read_alloc(struct transport_ofi *t);
 void read_release(struct transport_ofi *t, struct ofi_read *read);
@@ -256,7 +256,8 @@ void pools_fini(struct transport_ofi *t);
 void transfer_end(struct transport_ofi *t, struct transfer *transfer,
 		  int result, size_t size);
 /* It ends, and goes. */
-void op_end(struct transport_ofi *t, struct op *op, int result, size_t size);
+void op_end(struct transport_ofi *t, struct ofi_op *op, int result,
+	    size_t size);
 /* A negative errno of a negative one of libfabric, which has more. */
 int errno_of(int64_t result);
 
@@ -266,10 +267,10 @@ extern const struct transport_ops transport_ofi_ops;
 /* Give libfabric what it has not taken yet. */
 void peer_push(struct transport_ofi *t, struct ofi_peer *peer);
 /* Register an op's memory, where that is wanted. */
-int op_register(struct transport_ofi *t, struct op *op, uint64_t access);
+int op_register(struct transport_ofi *t, struct ofi_op *op, uint64_t access);
 /* It ended with libfabric: 0, or a negative errno. */
-void send_ended(struct transport_ofi *t, struct op *op, int result);
-void receive_ended(struct transport_ofi *t, struct op *op, int result,
+void send_ended(struct transport_ofi *t, struct ofi_op *op, int result);
+void receive_ended(struct transport_ofi *t, struct ofi_op *op, int result,
 		   size_t size);
 
 /* --- read.c: memory of ours and of peers --- */
@@ -283,7 +284,7 @@ int read_start(void *ctx, scoll_nid_t from, const struct remote_piece *remote,
 	       struct transfer *transfer);
 /* Ask for more of it. -EAGAIN: libfabric takes no more. */
 int read_push(struct transport_ofi *t, struct ofi_read *read);
-void read_piece_ended(struct transport_ofi *t, struct op *op, int result);
+void read_piece_ended(struct transport_ofi *t, struct ofi_op *op, int result);
 /* The first that is under way ended. */
 void read_lost(struct transport_ofi *t, int result);
 /* End it once nothing of it is under way; what is left is not asked for. */
@@ -328,9 +329,9 @@ int address_learn(void *ctx, scoll_nid_t nid, const void *bytes, size_t size);
 int pool_init(struct transport_ofi *t);
 /* Post what is free, when little is posted. */
 void pool_refill(struct transport_ofi *t);
-void pool_received(struct transport_ofi *t, struct slab *slab,
+void pool_received(struct transport_ofi *t, struct ofi_slab *slab,
 		   const struct fi_cq_tagged_entry *entry);
-void pool_failed(struct transport_ofi *t, struct slab *slab,
+void pool_failed(struct transport_ofi *t, struct ofi_slab *slab,
 		 const struct fi_cq_err_entry *entry);
 /* Of those in doubt: what the queue did not name is not posted any more. */
 void pool_settle(struct transport_ofi *t);
@@ -347,7 +348,7 @@ void stale_sweep(struct transport_ofi *t);
 /* When to sweep; DEADLINE_NONE: nothing has happened. */
 uint64_t stale_deadline_ns(const struct transport_ofi *t);
 void stale_peeked(struct transport_ofi *t, int result, uint64_t tag);
-void stale_sunk(struct transport_ofi *t, struct op *op, int result);
+void stale_sunk(struct transport_ofi *t, struct ofi_op *op, int result);
 void stale_close(struct transport_ofi *t);
 
 /* --- wait.c --- */

@@ -17,8 +17,8 @@
 #define CHUNK_COUNT 64
 
 /* Freed when all are. */
-struct chunk {
-	struct chunk *next;
+struct ofi_chunk {
+	struct ofi_chunk *next;
 	enum chunk_kind kind;
 	max_align_t items[];
 };
@@ -26,7 +26,7 @@ struct chunk {
 static void *chunk_alloc(struct transport_ofi *t, enum chunk_kind kind,
 			 size_t item_bytes)
 {
-	struct chunk *chunk =
+	struct ofi_chunk *chunk =
 		calloc(1, sizeof(*chunk) + CHUNK_COUNT * item_bytes);
 
 	if (chunk == NULL)
@@ -44,14 +44,14 @@ static void *chunk_alloc(struct transport_ofi *t, enum chunk_kind kind,
 			LL_PREPEND(list, &items[i]);                   \
 	} while (0)
 
-struct op *op_alloc(struct transport_ofi *t, enum op_kind kind)
+struct ofi_op *op_alloc(struct transport_ofi *t, enum ofi_op_kind kind)
 {
-	struct op *op;
+	struct ofi_op *op;
 
 	if (t->op_count >= TRANSPORT_OFI_OPS_MAX)
 		return NULL;
 	if (t->free_ops == NULL)
-		FILL(t, t->free_ops, CHUNK_OPS, struct op);
+		FILL(t, t->free_ops, CHUNK_OPS, struct ofi_op);
 	op = t->free_ops;
 	if (op == NULL)
 		return NULL;
@@ -71,7 +71,7 @@ static void memory_close(struct fid_mr **mr, int count)
 	}
 }
 
-void op_release(struct transport_ofi *t, struct op *op)
+void op_release(struct transport_ofi *t, struct ofi_op *op)
 {
 	memory_close(op->mr, TRANSPORT_IOV_MAX);
 	op->transfer = NULL;
@@ -84,7 +84,7 @@ void op_release(struct transport_ofi *t, struct op *op)
  * middle of the answer: the second end comes at the same moment, and so before
  * the queue is empty. Until then nothing else has the op.
  */
-void op_retire(struct transport_ofi *t, struct op *op)
+void op_retire(struct transport_ofi *t, struct ofi_op *op)
 {
 	op->head.kind = OP_RETIRED;
 	LL_PREPEND(t->retired_ops, op);
@@ -93,7 +93,7 @@ void op_retire(struct transport_ofi *t, struct op *op)
 void ops_release_retired(struct transport_ofi *t)
 {
 	while (t->retired_ops != NULL) {
-		struct op *op = t->retired_ops;
+		struct ofi_op *op = t->retired_ops;
 
 		LL_DELETE(t->retired_ops, op);
 		op_release(t, op);
@@ -169,10 +169,10 @@ void base_release(struct transport_ofi *t, struct tag_base *base)
 
 void pools_close(struct transport_ofi *t)
 {
-	struct chunk *chunk;
+	struct ofi_chunk *chunk;
 
 	LL_FOREACH (t->chunks, chunk) {
-		struct op *ops = (struct op *)chunk->items;
+		struct ofi_op *ops = (struct ofi_op *)chunk->items;
 		struct ofi_region *regions = (struct ofi_region *)chunk->items;
 
 		for (int i = 0; i < CHUNK_COUNT; i++) {
@@ -186,10 +186,10 @@ void pools_close(struct transport_ofi *t)
 
 void pools_stop(struct transport_ofi *t)
 {
-	struct chunk *chunk;
+	struct ofi_chunk *chunk;
 
 	LL_FOREACH (t->chunks, chunk) {
-		struct op *ops = (struct op *)chunk->items;
+		struct ofi_op *ops = (struct ofi_op *)chunk->items;
 		struct ofi_read *reads = (struct ofi_read *)chunk->items;
 
 		for (int i = 0; i < CHUNK_COUNT; i++) {
@@ -208,7 +208,7 @@ void pools_stop(struct transport_ofi *t)
 
 void pools_fini(struct transport_ofi *t)
 {
-	struct chunk *chunk, *next;
+	struct ofi_chunk *chunk, *next;
 
 	LL_FOREACH_SAFE (t->chunks, chunk, next)
 		free(chunk);
@@ -226,7 +226,7 @@ void transfer_end(struct transport_ofi *t, struct transfer *transfer,
 	t->events->done(t->events_ctx, t->now_ns, transfer, result, size);
 }
 
-void op_end(struct transport_ofi *t, struct op *op, int result, size_t size)
+void op_end(struct transport_ofi *t, struct ofi_op *op, int result, size_t size)
 {
 	struct transfer *transfer = op->transfer;
 

@@ -215,7 +215,7 @@ int transport_ofi_peer_refresh(struct transport_ofi *t, scoll_nid_t nid)
 static void give_up(struct transport_ofi *t, struct ofi_peer *peer)
 {
 	while (peer->pending != NULL) {
-		struct op *op = peer->pending;
+		struct ofi_op *op = peer->pending;
 
 		DL_DELETE(peer->pending, op);
 		peer->pending_count--;
@@ -231,7 +231,7 @@ static void give_up(struct transport_ofi *t, struct ofi_peer *peer)
 /* libfabric has closed the connection, and has not ended these. */
 static void forget_posted(struct transport_ofi *t, struct ofi_peer *peer)
 {
-	struct op *op, *next;
+	struct ofi_op *op, *next;
 
 	DL_FOREACH_SAFE (peer->posted, op, next) {
 		struct transfer *transfer = op->transfer;
@@ -262,7 +262,7 @@ void peer_disconnect(void *ctx, scoll_nid_t from)
 
 static void check_posted(struct transport_ofi *t, struct ofi_peer *peer)
 {
-	struct op *op = peer->posted;
+	struct ofi_op *op = peer->posted;
 
 	if (peer->reset_ns != 0) {
 		if (t->now_ns - peer->reset_ns >= RESET_GRACE_NS)

@@ -37,7 +37,7 @@ int pool_init(struct transport_ofi *t)
 	return t->posted_count > 0 ? 0 : -EIO;
 }
 
-static ssize_t post(struct transport_ofi *t, struct slab *slab)
+static ssize_t post(struct transport_ofi *t, struct ofi_slab *slab)
 {
 	struct iovec iov = { slab->bytes, t->slab_bytes };
 	void *desc = t->pool_mr != NULL ? fi_mr_desc(t->pool_mr) : NULL;
@@ -60,7 +60,7 @@ void pool_refill(struct transport_ofi *t)
 	if (t->posted_count > t->slab_count / 2)
 		return;
 	for (int i = 0; i < t->slab_count; i++) {
-		struct slab *slab = &t->slabs[i];
+		struct ofi_slab *slab = &t->slabs[i];
 
 		if (slab->is_posted || slab->is_doubtful)
 			continue;
@@ -75,7 +75,7 @@ void pool_refill(struct transport_ofi *t)
 	}
 }
 
-static void is_back(struct transport_ofi *t, struct slab *slab)
+static void is_back(struct transport_ofi *t, struct ofi_slab *slab)
 {
 	slab->is_doubtful = false;
 	if (slab->is_posted)
@@ -83,7 +83,7 @@ static void is_back(struct transport_ofi *t, struct slab *slab)
 	slab->is_posted = false;
 }
 
-void pool_received(struct transport_ofi *t, struct slab *slab,
+void pool_received(struct transport_ofi *t, struct ofi_slab *slab,
 		   const struct fi_cq_tagged_entry *entry)
 {
 	const uint8_t *bytes = t->has_multi_recv ? entry->buf : slab->bytes;
@@ -104,7 +104,7 @@ void pool_received(struct transport_ofi *t, struct slab *slab,
 		is_back(t, slab);
 }
 
-void pool_failed(struct transport_ofi *t, struct slab *slab,
+void pool_failed(struct transport_ofi *t, struct ofi_slab *slab,
 		 const struct fi_cq_err_entry *entry)
 {
 	if (entry->err == FI_ETRUNC)

@@ -12,7 +12,7 @@ static void completed(struct transport_ofi *t,
 		      const struct fi_cq_tagged_entry *entry)
 {
 	struct op_head *head = entry->op_context;
-	struct op *op = entry->op_context;
+	struct ofi_op *op = entry->op_context;
 
 	if (head == NULL)
 		return;
@@ -46,7 +46,7 @@ static void failed(struct transport_ofi *t, const struct fi_cq_err_entry *entry)
 {
 	int result = errno_of(-(int64_t)entry->err);
 	struct op_head *head = entry->op_context;
-	struct op *op = entry->op_context;
+	struct ofi_op *op = entry->op_context;
 
 	/* A provider that knows of no transfer to blame says so without one. */
 	if (head == NULL) {

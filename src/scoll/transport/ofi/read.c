@@ -135,7 +135,7 @@ static int piece_post(struct transport_ofi *t, struct ofi_read *read)
 	uint8_t *bytes = (uint8_t *)local->iov[i].iov_base + local_at;
 	void *desc = local->mr[i] != NULL ? fi_mr_desc(local->mr[i]) : NULL;
 	size_t size = read->left;
-	struct op *op;
+	struct ofi_op *op;
 	ssize_t result;
 
 	if (size > remote->size - remote_at)
@@ -203,7 +203,7 @@ void read_fail(struct transport_ofi *t, struct ofi_read *read, int result)
 		finish(t, read);
 }
 
-void read_piece_ended(struct transport_ofi *t, struct op *op, int result)
+void read_piece_ended(struct transport_ofi *t, struct ofi_op *op, int result)
 {
 	struct ofi_read *read = op->read;
 
@@ -223,9 +223,9 @@ void read_piece_ended(struct transport_ofi *t, struct op *op, int result)
 
 void read_lost(struct transport_ofi *t, int result)
 {
-	struct op *first = NULL;
+	struct ofi_op *first = NULL;
 	struct ofi_peer *peer;
-	struct op *op;
+	struct ofi_op *op;
 
 	DL_FOREACH (t->busy, peer) {
 		DL_FOREACH (peer->posted, op) {

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-int op_register(struct transport_ofi *t, struct op *op, uint64_t access)
+int op_register(struct transport_ofi *t, struct ofi_op *op, uint64_t access)
 {
 	if (!t->has_local_memory)
 		return 0;
@@ -29,14 +29,14 @@ int op_register(struct transport_ofi *t, struct op *op, uint64_t access)
 	return 0;
 }
 
-static void describe(const struct op *op, void *desc[TRANSPORT_IOV_MAX])
+static void describe(const struct ofi_op *op, void *desc[TRANSPORT_IOV_MAX])
 {
 	for (int i = 0; i < TRANSPORT_IOV_MAX; i++)
 		desc[i] = op->mr[i] != NULL ? fi_mr_desc(op->mr[i]) : NULL;
 }
 
 /* 0, -EAGAIN, or why it cannot be sent at all. */
-static int post(struct transport_ofi *t, struct op *op)
+static int post(struct transport_ofi *t, struct ofi_op *op)
 {
 	void *desc[TRANSPORT_IOV_MAX];
 	struct ofi_peer *peer = op->peer;
@@ -61,7 +61,7 @@ static int post(struct transport_ofi *t, struct op *op)
 }
 
 /* It never came to libfabric, or has left it. */
-static void drop(struct transport_ofi *t, struct op *op, int result)
+static void drop(struct transport_ofi *t, struct ofi_op *op, int result)
 {
 	struct ofi_peer *peer = op->peer;
 
@@ -69,7 +69,7 @@ static void drop(struct transport_ofi *t, struct op *op, int result)
 	op_end(t, op, result, 0);
 }
 
-static void pend(struct transport_ofi *t, struct op *op)
+static void pend(struct transport_ofi *t, struct ofi_op *op)
 {
 	struct ofi_peer *peer = op->peer;
 
@@ -79,7 +79,8 @@ static void pend(struct transport_ofi *t, struct op *op)
 	t->pending_count++;
 }
 
-static int start(struct transport_ofi *t, struct op *op, struct ofi_peer *peer)
+static int start(struct transport_ofi *t, struct ofi_op *op,
+		 struct ofi_peer *peer)
 {
 	int result = -EAGAIN;
 
@@ -98,13 +99,13 @@ static int start(struct transport_ofi *t, struct op *op, struct ofi_peer *peer)
 	return result;
 }
 
-static int start_pieces(struct transport_ofi *t, enum op_kind kind,
+static int start_pieces(struct transport_ofi *t, enum ofi_op_kind kind,
 			scoll_nid_t to, uint64_t tag,
 			const struct iovec *pieces, int count,
 			struct transfer *transfer)
 {
 	struct ofi_peer *peer = peer_find(t, to);
-	struct op *op;
+	struct ofi_op *op;
 
 	if (t->is_stopped)
 		return -ESHUTDOWN;
@@ -157,7 +158,7 @@ static void peer_connect(void *ctx, scoll_nid_t to)
 {
 	struct transport_ofi *t = ctx;
 	struct ofi_peer *peer = peer_find(t, to);
-	struct op *op;
+	struct ofi_op *op;
 
 	if (t->is_stopped || peer == NULL || peer->is_connected ||
 	    peer->pending != NULL)
@@ -176,7 +177,7 @@ static int reply_post(void *ctx, scoll_nid_t from, uint64_t tag,
 {
 	struct transport_ofi *t = ctx;
 	void *desc[TRANSPORT_IOV_MAX];
-	struct op *op;
+	struct ofi_op *op;
 	ssize_t result;
 
 	if (t->is_stopped)
@@ -216,7 +217,7 @@ static int reply_post(void *ctx, scoll_nid_t from, uint64_t tag,
 static void cancel(void *ctx, struct transfer *transfer)
 {
 	struct transport_ofi *t = ctx;
-	struct op *op = (struct op *)(uintptr_t)transfer->scratch[0];
+	struct ofi_op *op = (struct ofi_op *)(uintptr_t)transfer->scratch[0];
 
 	if (t->is_stopped || op == NULL || op->head.kind != OP_RECEIVE)
 		return;
@@ -232,7 +233,7 @@ void peer_push(struct transport_ofi *t, struct ofi_peer *peer)
 
 	peer_use(t, peer);
 	while (result != -EAGAIN && peer->pending != NULL) {
-		struct op *op = peer->pending;
+		struct ofi_op *op = peer->pending;
 
 		DL_DELETE(peer->pending, op);
 		result = post(t, op);
@@ -270,7 +271,7 @@ void peer_push(struct transport_ofi *t, struct ofi_peer *peer)
 	peer_unuse(t, peer);
 }
 
-void send_ended(struct transport_ofi *t, struct op *op, int result)
+void send_ended(struct transport_ofi *t, struct ofi_op *op, int result)
 {
 	if (op->peer == NULL) { /* given up before */
 		op_release(t, op);
@@ -289,7 +290,7 @@ void send_ended(struct transport_ofi *t, struct op *op, int result)
 	drop(t, op, result);
 }
 
-void receive_ended(struct transport_ofi *t, struct op *op, int result,
+void receive_ended(struct transport_ofi *t, struct ofi_op *op, int result,
 		   size_t size)
 {
 	if (result == -ECANCELED && !op->is_cancelled)

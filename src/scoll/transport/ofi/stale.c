@@ -72,7 +72,7 @@ static void base_remove(struct transport_ofi *t, struct tag_base *base)
 static void sink_post(struct transport_ofi *t, uint64_t tag)
 {
 	void *desc = t->sink_mr != NULL ? fi_mr_desc(t->sink_mr) : NULL;
-	struct op *op = op_alloc(t, OP_SINK);
+	struct ofi_op *op = op_alloc(t, OP_SINK);
 
 	if (op == NULL)
 		return;
@@ -168,7 +168,7 @@ void stale_peeked(struct transport_ofi *t, int result, uint64_t tag)
 		sink_post(t, tag);
 }
 
-void stale_sunk(struct transport_ofi *t, struct op *op, int result)
+void stale_sunk(struct transport_ofi *t, struct ofi_op *op, int result)
 {
 	if (result != -ECANCELED)
 		t->stats.stale_count++;

@@ -8,7 +8,7 @@
 #include "scoll/transport/sim/sim.h"
 #include "sim/rng.h"
 
-enum work_kind {
+enum medium_work_kind {
 	WORK_SEND,
 	WORK_POST,
 	WORK_READ,
@@ -17,20 +17,21 @@ enum work_kind {
 struct transport_sim_region;
 
 /* A transfer under way, from its call until its end. */
-struct work {
+struct medium_work {
 	struct transport_timeline_event event; /* its next step */
-	enum work_kind kind;
+	enum medium_work_kind kind;
 	struct transport_sim_port *port;
 	struct transfer *transfer;
 	int result;
 	size_t size;
-	struct work *prev, *next; /* of the port; next: of the free ones */
+	struct medium_work *prev,
+		*next; /* of the port; next: of the free ones */
 	/* POST */
 	uint64_t tag;
 	struct iovec pieces[TRANSPORT_IOV_MAX];
 	int count;
 	bool is_matched; /* or cancelled: its end is on the way */
-	struct work *chain;
+	struct medium_work *chain;
 	/* READ */
 	struct transport_sim_port *from;
 	struct remote_piece *remote;
@@ -86,7 +87,7 @@ struct transport_sim_port {
 	uint64_t send_free_ns, receive_free_ns;
 	const struct transport_events *events;
 	void *ctx;
-	struct work *works;
+	struct medium_work *works;
 	struct transport_sim_region *regions;
 	struct transport_sim_use use;
 };
@@ -98,12 +99,12 @@ struct transport_sim {
 	struct transport_sim_stats stats;
 	struct transport_sim_port **ports; /* by a hash of the NID */
 	size_t port_count, port_capacity;
-	struct work **posts; /* by a hash of port and tag */
+	struct medium_work **posts; /* by a hash of port and tag */
 	size_t post_count, post_capacity;
 	struct transport_sim_region *regions; /* by key */
 	struct packet *packets;               /* on their way */
 	struct packet *packets_free;
-	struct work *works_free;
+	struct medium_work *works_free;
 	void **chunks; /* of packets and works */
 	size_t chunk_count;
 	uint64_t hash;
@@ -155,14 +156,14 @@ bool transport_sim_reaches(const struct transport_sim_port *from,
 /* --- work.c --- */
 
 /* NULL: -EAGAIN. */
-struct work *transport_sim_work_start(struct transport_sim_port *port,
-				      enum work_kind kind,
-				      struct transfer *transfer);
+struct medium_work *transport_sim_work_start(struct transport_sim_port *port,
+					     enum medium_work_kind kind,
+					     struct transfer *transfer);
 /* Its end, at that moment. */
-void transport_sim_work_end(struct work *work, uint64_t at_ns, int result,
-			    size_t size);
+void transport_sim_work_end(struct medium_work *work, uint64_t at_ns,
+			    int result, size_t size);
 /* It is no more, without an end. */
-void transport_sim_work_drop(struct work *work);
+void transport_sim_work_drop(struct medium_work *work);
 int transport_sim_reply_post(void *ctx, scoll_nid_t from, uint64_t tag,
 			     const struct iovec *pieces, int count,
 			     struct transfer *transfer);
@@ -191,7 +192,7 @@ void transport_sim_region_close(void *ctx, struct region *region);
 void transport_sim_regions_close(struct transport_sim_port *port);
 void transport_sim_disconnect(void *ctx, scoll_nid_t from);
 /* A read that was answered is over. */
-void transport_sim_answer_end(struct work *work);
+void transport_sim_answer_end(struct medium_work *work);
 int transport_sim_read(void *ctx, scoll_nid_t from,
 		       const struct remote_piece *remote, int remote_count,
 		       uint64_t remote_offset, const struct region *region,

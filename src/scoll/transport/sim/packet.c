@@ -182,7 +182,7 @@ static void packet_go(struct transport_sim *sim, struct packet *packet,
 }
 
 /* Its end when the peer cannot be reached: soon, or after a while. */
-static void end_unreached(struct transport_sim *sim, struct work *work,
+static void end_unreached(struct transport_sim *sim, struct medium_work *work,
 			  struct packet *packet, uint64_t leave_ns)
 {
 	bool is_cut = packet->from->side != packet->to->side;
@@ -203,7 +203,7 @@ static void end_unreached(struct transport_sim *sim, struct work *work,
 	packet_free(packet);
 }
 
-static void start(struct transport_sim_port *port, struct work *work,
+static void start(struct transport_sim_port *port, struct medium_work *work,
 		  struct packet *packet)
 {
 	struct transport_sim *sim = port->sim;
@@ -242,7 +242,7 @@ static int send_any(struct transport_sim_port *port, scoll_nid_t nid,
 	struct transport_sim *sim = port->sim;
 	struct transport_sim_port *to = transport_sim_peer(port, nid);
 	struct packet *packet;
-	struct work *work;
+	struct medium_work *work;
 	size_t size = 0;
 
 	assert(count <= TRANSPORT_IOV_MAX);

@@ -53,7 +53,7 @@ int transport_sim_region_open(void *ctx, const struct iovec *pieces, int count,
 static void close_one(struct transport_sim_region *region)
 {
 	struct transport_sim_port *port = region->port;
-	struct work *work;
+	struct medium_work *work;
 
 	DL_FOREACH (port->works, work)
 		assert(work->kind != WORK_READ || work->region != region);
@@ -81,7 +81,7 @@ void transport_sim_regions_close(struct transport_sim_port *port)
 		close_one(port->regions);
 }
 
-static struct transport_sim_region *region_of(const struct work *work)
+static struct transport_sim_region *region_of(const struct medium_work *work)
 {
 	struct transport_sim_region *region;
 
@@ -90,13 +90,13 @@ static struct transport_sim_region *region_of(const struct work *work)
 	return region;
 }
 
-static void answer_begin(struct work *work)
+static void answer_begin(struct medium_work *work)
 {
 	work->is_answered = true;
 	region_of(work)->answers++;
 }
 
-void transport_sim_answer_end(struct work *work)
+void transport_sim_answer_end(struct medium_work *work)
 {
 	struct transport_sim_region *region;
 
@@ -113,7 +113,7 @@ void transport_sim_disconnect(void *ctx, scoll_nid_t from)
 	struct transport_sim_port *port = ctx;
 	const struct transport_sim_port *peer = transport_sim_peer(port, from);
 	uint64_t now_ns = transport_timeline_now_ns(port->sim->timeline);
-	struct work *work;
+	struct medium_work *work;
 
 	if (peer == NULL)
 		return;
@@ -141,7 +141,7 @@ bool transport_sim_borrows(const struct transport_sim_port *port,
 			   const void *bytes, size_t size)
 {
 	const struct transport_sim_region *region;
-	const struct work *work;
+	const struct medium_work *work;
 
 	DL_FOREACH (port->regions, region) {
 		if (overlap(region->pieces, region->count, bytes, size))
@@ -171,7 +171,7 @@ static uint8_t *local_at(const struct transport_sim_region *region,
 }
 
 /* The same of what a peer has described; NULL: it is not open. */
-static const uint8_t *remote_at(const struct work *work, uint64_t offset,
+static const uint8_t *remote_at(const struct medium_work *work, uint64_t offset,
 				size_t *ret_left)
 {
 	struct transport_sim_region *region;
@@ -196,7 +196,7 @@ static const uint8_t *remote_at(const struct work *work, uint64_t offset,
 }
 
 /* As much as `size`; false: a part of it is not open. */
-static bool copy(const struct work *work, size_t size)
+static bool copy(const struct medium_work *work, size_t size)
 {
 	size_t done = 0;
 
@@ -223,7 +223,7 @@ static bool copy(const struct work *work, size_t size)
 /* The read has reached its source. */
 static void serve(struct transport_timeline_event *event)
 {
-	struct work *work = (struct work *)event;
+	struct medium_work *work = (struct medium_work *)event;
 	struct transport_sim *sim = work->port->sim;
 	struct transport_sim_port *from = work->from;
 	uint64_t now_ns = transport_timeline_now_ns(sim->timeline);
@@ -269,7 +269,7 @@ int transport_sim_read(void *ctx, scoll_nid_t from,
 	struct transport_sim_port *port = ctx;
 	struct transport_sim *sim = port->sim;
 	size_t bytes = (size_t)remote_count * sizeof(*remote);
-	struct work *work;
+	struct medium_work *work;
 
 	assert(local_offset + size <= region->size);
 	work = transport_sim_work_start(port, WORK_READ, transfer);

@@ -187,7 +187,7 @@ struct transport_sim_port *transport_sim_open(
 
 void transport_sim_close(struct transport_sim_port *port)
 {
-	struct work *work, *next;
+	struct medium_work *work, *next;
 
 	DL_FOREACH_SAFE (port->works, work, next)
 		transport_sim_work_drop(work);

@@ -14,14 +14,14 @@
 #define CHILDREN       4
 #define CAPACITY_FIRST 1024
 
-struct entry {
+struct medium_entry {
 	uint64_t at_ns;
 	uint64_t order;
 	struct transport_timeline_event *event;
 };
 
 struct transport_timeline {
-	struct entry *heap;
+	struct medium_entry *heap;
 	size_t count, capacity;
 	uint64_t order_last;
 	uint64_t now_ns;
@@ -45,15 +45,16 @@ void transport_timeline_destroy(struct transport_timeline *timeline)
 	free(timeline);
 }
 
-static bool is_before(const struct entry *a, const struct entry *b)
+static bool is_before(const struct medium_entry *a,
+		      const struct medium_entry *b)
 {
 	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->order < b->order;
 }
 
 static void sift_up(struct transport_timeline *timeline, size_t place,
-		    struct entry entry)
+		    struct medium_entry entry)
 {
-	struct entry *heap = timeline->heap;
+	struct medium_entry *heap = timeline->heap;
 
 	while (place > 0 && is_before(&entry, &heap[(place - 1) / CHILDREN])) {
 		heap[place] = heap[(place - 1) / CHILDREN];
@@ -62,9 +63,10 @@ static void sift_up(struct transport_timeline *timeline, size_t place,
 	heap[place] = entry;
 }
 
-static void sift_down(struct transport_timeline *timeline, struct entry entry)
+static void sift_down(struct transport_timeline *timeline,
+		      struct medium_entry entry)
 {
-	struct entry *heap = timeline->heap;
+	struct medium_entry *heap = timeline->heap;
 	size_t place = 0;
 
 	for (;;) {
@@ -97,7 +99,7 @@ void transport_timeline_set(struct transport_timeline *timeline,
 			    struct transport_timeline_event *event,
 			    uint64_t at_ns)
 {
-	struct entry entry = {
+	struct medium_entry entry = {
 		.at_ns = at_ns > timeline->now_ns ? at_ns : timeline->now_ns,
 		.order = ++timeline->order_last,
 		.event = event,

@@ -23,7 +23,7 @@ static size_t bucket_of(const struct transport_sim *sim,
 
 static void posts_grow(struct transport_sim *sim)
 {
-	struct work **old = sim->posts;
+	struct medium_work **old = sim->posts;
 	size_t old_capacity = sim->post_capacity;
 
 	sim->post_capacity = old_capacity > 0 ? old_capacity * 2 : POSTS_FIRST;
@@ -31,9 +31,10 @@ static void posts_grow(struct transport_sim *sim)
 	if (sim->posts == NULL)
 		abort();
 	for (size_t i = 0; i < old_capacity; i++) {
-		struct work *next;
+		struct medium_work *next;
 
-		for (struct work *work = old[i]; work != NULL; work = next) {
+		for (struct medium_work *work = old[i]; work != NULL;
+		     work = next) {
 			size_t place = bucket_of(sim, work->port, work->tag);
 
 			next = work->chain;
@@ -44,7 +45,7 @@ static void posts_grow(struct transport_sim *sim)
 	free(old);
 }
 
-static void post_add(struct transport_sim *sim, struct work *work)
+static void post_add(struct transport_sim *sim, struct medium_work *work)
 {
 	size_t place;
 
@@ -56,9 +57,10 @@ static void post_add(struct transport_sim *sim, struct work *work)
 	sim->post_count++;
 }
 
-static void post_remove(struct transport_sim *sim, struct work *work)
+static void post_remove(struct transport_sim *sim, struct medium_work *work)
 {
-	struct work **at = &sim->posts[bucket_of(sim, work->port, work->tag)];
+	struct medium_work **at =
+		&sim->posts[bucket_of(sim, work->port, work->tag)];
 
 	while (*at != work)
 		at = &(*at)->chain;
@@ -67,9 +69,9 @@ static void post_remove(struct transport_sim *sim, struct work *work)
 	work->is_matched = true;
 }
 
-static struct work *work_alloc(struct transport_sim *sim)
+static struct medium_work *work_alloc(struct transport_sim *sim)
 {
-	struct work *work = sim->works_free;
+	struct medium_work *work = sim->works_free;
 
 	if (work == NULL) {
 		work = transport_sim_chunk(sim, WORKS_IN_CHUNK * sizeof(*work));
@@ -81,21 +83,22 @@ static struct work *work_alloc(struct transport_sim *sim)
 	return work;
 }
 
-static uint32_t *use_of(struct transport_sim_port *port, enum work_kind kind)
+static uint32_t *use_of(struct transport_sim_port *port,
+			enum medium_work_kind kind)
 {
 	if (kind == WORK_POST)
 		return &port->use.posts;
 	return kind == WORK_READ ? &port->use.reads : &port->use.sends;
 }
 
-struct work *transport_sim_work_start(struct transport_sim_port *port,
-				      enum work_kind kind,
-				      struct transfer *transfer)
+struct medium_work *transport_sim_work_start(struct transport_sim_port *port,
+					     enum medium_work_kind kind,
+					     struct transfer *transfer)
 {
 	struct transport_sim *sim = port->sim;
 	uint32_t under_way =
 		kind == WORK_READ ? port->use.reads : port->use.sends;
-	struct work *work;
+	struct medium_work *work;
 
 	assert(port->is_open);
 	/* Somebody who is told to ask again has something to wait for. */
@@ -123,7 +126,7 @@ struct work *transport_sim_work_start(struct transport_sim_port *port,
 	return work;
 }
 
-void transport_sim_work_drop(struct work *work)
+void transport_sim_work_drop(struct medium_work *work)
 {
 	struct transport_sim_port *port = work->port;
 
@@ -140,7 +143,7 @@ void transport_sim_work_drop(struct work *work)
 /* The end: the work is free before the member hears of it. */
 static void finish(struct transport_timeline_event *event)
 {
-	struct work *work = (struct work *)event;
+	struct medium_work *work = (struct medium_work *)event;
 	struct transport_sim_port *port = work->port;
 	struct transport_sim *sim = port->sim;
 	uint64_t now_ns = transport_timeline_now_ns(sim->timeline);
@@ -159,8 +162,8 @@ static void finish(struct transport_timeline_event *event)
 	port->events->done(port->ctx, now_ns, transfer, result, size);
 }
 
-void transport_sim_work_end(struct work *work, uint64_t at_ns, int result,
-			    size_t size)
+void transport_sim_work_end(struct medium_work *work, uint64_t at_ns,
+			    int result, size_t size)
 {
 	work->event.run = finish;
 	work->result = result;
@@ -175,7 +178,7 @@ int transport_sim_reply_post(void *ctx, scoll_nid_t from, uint64_t tag,
 			     struct transfer *transfer)
 {
 	struct transport_sim_port *port = ctx;
-	struct work *work;
+	struct medium_work *work;
 
 	assert(tag <= TRANSPORT_TAG_MAX && count <= TRANSPORT_IOV_MAX);
 	work = transport_sim_work_start(port, WORK_POST, transfer);
@@ -188,7 +191,7 @@ int transport_sim_reply_post(void *ctx, scoll_nid_t from, uint64_t tag,
 
 static void cancelled_late(struct transport_timeline_event *event)
 {
-	struct work *work = (struct work *)event;
+	struct medium_work *work = (struct medium_work *)event;
 
 	post_remove(work->port->sim, work);
 	work->result = -ECANCELED;
@@ -200,7 +203,8 @@ void transport_sim_cancel(void *ctx, struct transfer *transfer)
 {
 	struct transport_sim_port *port = ctx;
 	struct transport_sim *sim = port->sim;
-	struct work *work = (struct work *)(uintptr_t)transfer->scratch[0];
+	struct medium_work *work =
+		(struct medium_work *)(uintptr_t)transfer->scratch[0];
 	uint64_t now_ns = transport_timeline_now_ns(sim->timeline);
 
 	assert(work->transfer == transfer && work->port == port);
@@ -219,7 +223,7 @@ void transport_sim_cancel(void *ctx, struct transfer *transfer)
 }
 
 /* The bytes, as far as there is room. */
-static size_t scatter(const struct work *work, const uint8_t *bytes,
+static size_t scatter(const struct medium_work *work, const uint8_t *bytes,
 		      size_t size)
 {
 	size_t done = 0;
@@ -240,7 +244,7 @@ bool transport_sim_reply_match(struct transport_sim_port *port,
 {
 	struct transport_sim *sim = port->sim;
 	size_t size = packet->seen.size;
-	struct work *work;
+	struct medium_work *work;
 	size_t done;
 
 	if (sim->post_capacity == 0)

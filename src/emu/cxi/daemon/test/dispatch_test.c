@@ -80,11 +80,11 @@ static int teardown(void **state)
 
 /* What comes back: the result; the caller finishes the answer. */
 static int ask(struct fixture *fixture, const struct wire_request *request,
-	       struct answer *ret_answer)
+	       struct softnic_answer *ret_answer)
 {
 	struct writer writer = { 0 };
 
-	*ret_answer = (struct answer){ 0 };
+	*ret_answer = (struct softnic_answer){ 0 };
 	wire_request_encode(request, &writer);
 	assert_int_equal(dispatch(&fixture->session, writer.data, writer.size,
 				  ret_answer),
@@ -97,7 +97,7 @@ static int ask(struct fixture *fixture, const struct wire_request *request,
 static int ask_id(struct fixture *fixture, enum wire_op op, uint32_t id)
 {
 	struct wire_request request = { .op = op, .id = id };
-	struct answer answer;
+	struct softnic_answer answer;
 	int result = ask(fixture, &request, &answer);
 
 	answer_fini(&answer);
@@ -109,7 +109,7 @@ static char *control(struct fixture *fixture, const char *command,
 		     int *ret_result)
 {
 	struct wire_request request = { .op = WIRE_CONTROL };
-	struct answer answer;
+	struct softnic_answer answer;
 	char *text;
 
 	strcpy(request.text, command);
@@ -150,8 +150,8 @@ static void garbage_is_answered_once(void **state)
 {
 	struct fixture *fixture = *state;
 	struct writer packet = { 0 };
-	struct answer answer = { 0 };
-	struct wire_reply reply;
+	struct softnic_answer answer = { 0 };
+	struct softnic_wire_reply reply;
 
 	assert_int_equal(dispatch(&fixture->session, "\x01\xff\x00\x00", 4,
 				  &answer),
@@ -170,7 +170,7 @@ static void failed_allocation_carries_fail_info(void **state)
 	struct fixture *fixture = *state;
 	struct wire_request request = { .op = WIRE_ALLOC_SVC };
 	struct cxi_svc_fail_info info;
-	struct answer answer;
+	struct softnic_answer answer;
 	struct reader reader;
 
 	assert_int_equal(ask_id(fixture, WIRE_OPEN_DEVICE, 0), 0);
@@ -194,7 +194,7 @@ static void range_beyond_16_bits_is_invalid(void **state)
 		.value = 65536 + 64,
 		.last = 65536 + 127,
 	};
-	struct answer answer;
+	struct softnic_answer answer;
 
 	assert_int_equal(ask_id(fixture, WIRE_OPEN_DEVICE, 0), 0);
 	assert_int_equal(ask_id(fixture, WIRE_ALLOC_SVC, 0), 3);
@@ -326,8 +326,8 @@ static void dump_is_a_text(void **state)
 	struct fixture *fixture = *state;
 	struct wire_request request = { .op = WIRE_CONTROL, .text = "dump" };
 	struct writer packet = { 0 };
-	struct wire_reply reply;
-	struct answer answer;
+	struct softnic_wire_reply reply;
+	struct softnic_answer answer;
 	const char *id;
 	json_t *dump;
 
@@ -351,7 +351,7 @@ static void largest_list_fits_one_packet(void **state)
 	struct fixture *fixture = *state;
 	struct wire_request request = { .op = WIRE_GET_SVC_LIST };
 	struct writer packet = { 0 };
-	struct answer answer;
+	struct softnic_answer answer;
 
 	assert_int_equal(ask_id(fixture, WIRE_OPEN_DEVICE, 0), 0);
 	for (unsigned int i = 3; i <= SOFTNIC_SERVICE_MAX; i++) {

@@ -76,7 +76,7 @@ static void reply_has_its_golden_bytes(void **state)
 		1, 21, 0, 0, 0xf0, 0xff, 0xff, 0xff
 	};
 	struct writer writer = { 0 };
-	struct wire_reply reply;
+	struct softnic_wire_reply reply;
 
 	wire_reply_encode(WIRE_CONTROL, -EBUSY, &writer);
 	assert_int_equal(writer.size, sizeof(expected));
@@ -134,7 +134,7 @@ static void heads_are_checked(void **state)
 	static const uint8_t flags[] = { 1, WIRE_GET_DEVICE_LIST, 1, 0 };
 	static const uint8_t reply[] = { 2, WIRE_GET_SVC, 0, 0, 0, 0, 0, 0 };
 	struct wire_request request;
-	struct wire_reply decoded;
+	struct softnic_wire_reply decoded;
 
 	assert_int_equal(wire_request_decode(version, 4, &request),
 			 -EPROTONOSUPPORT);

@@ -56,7 +56,7 @@ static void apply_makes_the_lane_and_its_environment_file(void **state)
 static void apply_gives_the_lane_this_nodes_share(void **state)
 {
 	struct world *world = *state;
-	const struct grant *grant;
+	const struct ledger_grant *grant;
 
 	assert_int_equal(world_apply(world, 7), 0);
 	grant = ledger_grant(&world->guard->ledger, 7);
@@ -788,7 +788,7 @@ static void tombstones_have_a_limit_and_the_floor_frees_them(void **state)
 static void fill_grants(struct world *world, uint64_t first, size_t count)
 {
 	struct writer batch;
-	struct grant grant = { .driver = "fake" };
+	struct ledger_grant grant = { .driver = "fake" };
 
 	batch_begin(world->guard, &batch);
 	for (size_t i = 0; i < count; i++) {

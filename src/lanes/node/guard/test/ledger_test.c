@@ -14,9 +14,9 @@
 
 static const uint8_t incarnation[INCARNATION_SIZE] = { 1, 2, 3 };
 
-static struct grant grant_of(uint64_t grant_id)
+static struct ledger_grant grant_of(uint64_t grant_id)
 {
-	struct grant grant = {
+	struct ledger_grant grant = {
 		.lane = { .grant_id = grant_id,
 			  .uid = 1000,
 			  .gid = 1001,
@@ -98,8 +98,8 @@ static void everything_survives(void **state)
 	const struct fairlead_record record = { .size = 3, .bytes = "abc" };
 	struct writer batch = { 0 };
 	struct ledger ledger;
-	const struct grant *grant;
-	struct grant applying = grant_of(4);
+	const struct ledger_grant *grant;
+	struct ledger_grant applying = grant_of(4);
 	struct writer sealed = { 0 };
 
 	ledger_init(&ledger, incarnation, 100);
@@ -180,7 +180,7 @@ static void tombstone_that_was_pruned_may_come_again(void **state)
 static void records_that_cannot_follow_are_refused(void **state)
 {
 	const struct fairlead_record record = { .size = 0 };
-	const struct grant grant = grant_of(4);
+	const struct ledger_grant grant = grant_of(4);
 
 	for (int what = 0; what < 7; what++) {
 		struct fairlead_error error = { 0 };
@@ -268,7 +268,7 @@ static void unknown_kind_says_that_it_is_of_a_later_version(void **state)
 /* Bodies of random bytes and of cut records: refused or taken, no harm. */
 static void malformed_bodies_are_refused(void **state)
 {
-	const struct grant grant = grant_of(4);
+	const struct ledger_grant grant = grant_of(4);
 	struct writer good = { 0 };
 	struct sim_rng rng;
 
