@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "lanes/driver/common/warnings.h"
 #include "lanes/driver/ethernet/enforce.h"
 #include "lanes/driver/ethernet/links.h"
 #include "lanes/driver/ethernet/namespace.h"
@@ -49,18 +50,6 @@ static bool nic_find(const struct taking *taking, size_t i,
 	return true;
 }
 
-/* -EBUSY wins, since it names what is in the way, before the first other. */
-static void join(struct fairlead_error *error, const struct fairlead_error *one)
-{
-	struct fairlead_error before = *error;
-
-	if (before.code == 0)
-		*error = *one;
-	else
-		error_set(error, one->code == -EBUSY ? -EBUSY : before.code,
-			  "%s; %s", before.text, one->text);
-}
-
 static void keep(struct taking *taking, size_t i,
 		 const struct fairlead_error *why)
 {
@@ -72,7 +61,7 @@ static void keep(struct taking *taking, size_t i,
 	error_set(&error, why->code, "%s: lane %u (VNI %u) cannot be taken: %s",
 		  nic_find(taking, i, &nic) ? nic.name : device->name,
 		  device_lane(device), device->vni, why->text);
-	join(&taking->error, &error);
+	errors_join(&taking->error, &error);
 }
 
 static struct netlink *netlink_of(const struct taking *taking, size_t i)
