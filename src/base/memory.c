@@ -5,17 +5,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* Nothing here may need memory. */
 void memory_end(void)
 {
 	static const char text[] = ": out of memory\n";
+	const char *name = program_invocation_short_name;
+	struct iovec parts[] = {
+		{ (char *)name, strlen(name) },
+		{ (char *)text, sizeof(text) - 1 },
+	};
 
-	if (write(STDERR_FILENO, program_invocation_short_name,
-		  strlen(program_invocation_short_name)) < 0 ||
-	    write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
-		_exit(EXIT_FAILURE); /* nobody reads it */
+	/* Where nobody reads it, the exit code is left. */
+	ssize_t written = writev(STDERR_FILENO, parts, 2);
+
+	(void)written;
 	_exit(EXIT_FAILURE);
 }
 
