@@ -349,7 +349,7 @@ static void check(struct engine *engine, struct session *session,
 	}
 	if (now_ms >= session->heard_ms + ENGINE_SILENCE_MS) {
 		session_refuse(engine, session,
-			       "nothing was heard for too long");
+			       "no message from the node for too long");
 		return;
 	}
 	if (now_ms >= session->heard_ms + ENGINE_PING_MS &&
