@@ -4,8 +4,10 @@
  * what one does may come in between the halves of what another does; so the
  * owner of the memory does it, at whatever rail it is asked.
  */
-#include "link/api.h"
-#include "link/endpoint.h"
+#include "link/direct.h"
+#include "link/names.h"
+#include "link/reach.h"
+#include "link/rma.h"
 
 /* The arguments of any call of the three families. */
 struct link_call {

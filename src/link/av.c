@@ -8,9 +8,12 @@
 
 /* Of each message the sender is looked up, by a number that is random already. */
 #define HASH_FUNCTION(key, size, hash) memcpy(&(hash), key, sizeof(hash))
+#include "link/av.h"
 #include "base/hash.h"
 #include "link/endpoint.h"
+#include "link/eq.h"
 #include "link/format.h"
+#include "link/names.h"
 
 struct av_number {
 	uint64_t number;

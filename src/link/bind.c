@@ -2,6 +2,10 @@
 /* What an endpoint completes to, counts in, and has its addresses from. */
 #include <stdlib.h>
 
+#include "link/bind.h"
+#include "link/av.h"
+#include "link/cntr.h"
+#include "link/cq.h"
 #include "link/endpoint.h"
 
 /* --- who is bound to a queue or counter --- */

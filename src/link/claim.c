@@ -8,7 +8,9 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "link/endpoint.h"
 #include "link/matched.h"
+#include "link/receive.h"
 
 void claim_begin(struct rail *rail)
 {

@@ -4,6 +4,7 @@
 
 #include "link/endpoint.h"
 #include "link/format.h"
+#include "link/names.h"
 
 static int ep_getname(struct fid *fid, void *bytes, size_t *size)
 {

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link/endpoint.h"
-#include "link/wait.h"
+#include "link/cntr.h"
 
 static struct link_cntr *of(struct fid_cntr *fid)
 {

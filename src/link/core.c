@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "link/direct.h"
-#include "link/setting.h"
 
 /* What a rail needs of its core; all else the link makes of these. */
 #define CORE_CAPS (FI_MSG | FI_TAGGED | FI_RMA | FI_SOURCE | FI_DIRECTED_RECV)

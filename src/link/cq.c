@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link/endpoint.h"
-#include "link/wait.h"
+#include "link/cq.h"
 
 #define RING_MIN   1024
 #define RING_FIRST (1 << 20) /* at most, before it has grown */

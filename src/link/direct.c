@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "link/direct.h"
-#include "link/slab.h"
+#include "link/wire/reach.h"
+#include "link/iov.h"
+#include "link/memory.h"
+#include "link/receive.h"
 
 /* Cores that send all of a message before the next one. */
 static bool is_stream(const struct rail *rail)

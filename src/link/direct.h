@@ -7,7 +7,8 @@
  */
 #pragma once
 
-#include "link/endpoint.h"
+#include "link/send.h"
+#include "link/slab.h"
 
 /*
  * How large what goes by a fabric rail at once may be, so that it stays in order with

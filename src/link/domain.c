@@ -3,10 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/domain.h"
+#include "link/av.h"
+#include "link/cntr.h"
+#include "link/cq.h"
 #include "link/direct.h"
-#include "link/endpoint.h"
+#include "link/eq.h"
 #include "link/locality.h"
+#include "link/mr.h"
+#include "link/presence.h"
 #include "link/progress.h"
+#include "link/rma.h"
 
 int no_bind(struct fid *fid, struct fid *other, uint64_t flags)
 {

@@ -6,9 +6,15 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "link/av.h"
 #include "link/flow.h"
 #include "link/locality.h"
+#include "link/mr.h"
+#include "link/names.h"
+#include "link/presence.h"
 #include "link/progress.h"
+#include "link/reach.h"
+#include "link/send.h"
 
 int ep_number(struct link_ep *ep)
 {

@@ -5,11 +5,19 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "link/endpoint.h"
 #include "link/api.h"
+#include "link/av.h"
+#include "link/clock.h"
 #include "link/flow.h"
 #include "link/format.h"
-#include "link/locality.h"
+#include "link/mr.h"
+#include "link/names.h"
 #include "link/progress.h"
+#include "link/reach.h"
+#include "link/rendezvous.h"
+#include "link/rma.h"
+#include "link/send.h"
 #include "link/ticks.h"
 
 #define FINISH_NS UINT64_C(1000000000)

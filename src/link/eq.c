@@ -7,7 +7,8 @@
 #include <unistd.h>
 #include <utlist.h>
 
-#include "link/endpoint.h"
+#include "link/eq.h"
+#include "link/domain.h"
 #include "link/wait.h"
 
 #define SPARES_MAX 16

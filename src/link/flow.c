@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Frames to a peer that several rails lead to: order.h says what is sent when. */
 #include "link/flow.h"
+#include "link/iov.h"
+#include "link/loss.h"
+#include "link/reach.h"
+#include "link/rendezvous.h"
+#include "link/send.h"
+#include "link/strangers.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
-
-#include "link/slab.h"
 
 /* --- flows --- */
 

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "link/clock.h"
 #include "link/endpoint.h"
+#include "link/slab.h"
 #include "link/order/order.h"
 
 /* Rails are counted from the first that is not shared memory. */

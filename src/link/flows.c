@@ -10,7 +10,9 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "link/av.h"
 #include "link/flow.h"
+#include "link/strangers.h"
 
 #define PAUSE_US         500 /* between looks where nothing happens */
 #define PAUSE_REFUSED_US 20

@@ -10,8 +10,12 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "link/keys.h"
 #include "base/hash.h"
-#include "link/endpoint.h"
+#include "link/mr.h"
+#include "link/reach.h"
+#include "link/slab.h"
+#include "link/strangers.h"
 #include "link/wire/le.h"
 
 enum link_key_state {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "link/locality.h"
+#include "link/address/address.h"
+#include "link/setting.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -16,9 +18,6 @@
 #include <sys/uio.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-#include "link/address/address.h"
-#include "link/setting.h"
 
 static void mix(uint64_t *hash, const void *bytes, size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Locks of the provider, and what is looked at without one. The order in which
- * they are taken: see objects.h.
+ * they are taken: see endpoint.h.
  */
 #pragma once
 

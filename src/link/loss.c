@@ -14,8 +14,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "link/loss.h"
+#include "link/av.h"
+#include "link/clock.h"
 #include "link/flow.h"
 #include "link/matched.h"
+#include "link/pending.h"
+#include "link/presence.h"
+#include "link/reach.h"
+#include "link/rendezvous.h"
+#include "link/rma.h"
+#include "link/send.h"
+#include "link/slots.h"
+#include "link/strangers.h"
 
 #define LOCAL_NS      UINT64_C(20000000)
 #define FABRIC_NS     UINT64_C(200000000)

@@ -6,6 +6,7 @@
  * when the buffer is full is matched anew.
  */
 #include "link/many.h"
+#include "link/endpoint.h"
 
 static struct match *match_of(struct receive *many)
 {

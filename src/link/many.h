@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "link/endpoint.h"
+#include "link/receive.h"
 
 /* Posts it, or fills it with what is there; it may be gone after that. */
 void many_post(struct receive *many);

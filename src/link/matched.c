@@ -8,8 +8,9 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "link/many.h"
 #include "link/matched.h"
+#include "link/endpoint.h"
+#include "link/many.h"
 
 void matched_open(struct rail *rail, const struct fi_info *info)
 {

@@ -5,9 +5,28 @@
  */
 #pragma once
 
-#include "link/endpoint.h"
+#include "link/loss.h"
+#include "link/wire/frame.h"
+
+struct arrival;
+struct asked;
+struct link_message;
+struct match_receive;
+struct reading;
+struct receive;
 
 /* --- matched.c: receives --- */
+
+/* What a rail has for a core that matches tags: see matched.c. */
+struct matched {
+	uint64_t tag_mask; /* bits that the core's tags have */
+	size_t iov_limit;
+	struct receive *to_give, **to_give_end; /* it refused them for now */
+	struct arrival *to_take, **to_take_end; /* by the rail's working */
+	struct arrival *asking; /* those whose claim is under way */
+	struct passed *free_passed, *made_passed;
+	bool must_recall;
+};
 
 void matched_open(struct rail *rail, const struct fi_info *info);
 /* Receives that the core has, and those on their way there. */

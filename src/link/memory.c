@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "link/memory.h"
 #include "link/endpoint.h"
+#include "link/iov.h"
+#include "link/mr.h"
+#include "link/slab.h"
 
 int rail_register(struct rail *rail, const struct fi_mr_attr *attr,
 		  struct fid_mr **ret_mr)

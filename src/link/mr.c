@@ -10,8 +10,13 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "link/mr.h"
 #include "base/hash.h"
+#include "link/cntr.h"
 #include "link/endpoint.h"
+#include "link/iov.h"
+#include "link/keys.h"
+#include "link/memory.h"
 
 #define ACCESS_OF_PEERS (FI_REMOTE_READ | FI_REMOTE_WRITE)
 #define ACCESS_ALL      (ACCESS_OF_PEERS | FI_SEND | FI_RECV | FI_READ | FI_WRITE)

@@ -12,8 +12,14 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "link/names.h"
+#include "link/av.h"
 #include "link/clock.h"
 #include "link/endpoint.h"
+#include "link/loss.h"
+#include "link/pending.h"
+#include "link/slots.h"
+#include "link/strangers.h"
 
 #define AGAIN_MIN_NS UINT64_C(50000000)
 #define AGAIN_MAX_NS UINT64_C(1000000000)

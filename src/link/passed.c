@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/iov.h"
 #include "link/matched.h"
+#include "link/send.h"
+#include "link/slab.h"
+#include "link/strangers.h"
 
 /* A send that the core has not completed. */
 struct passed {

@@ -3,10 +3,16 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include "link/peer.h"
 #include "base/hash.h"
+#include "link/av.h"
 #include "link/flow.h"
 #include "link/matched.h"
+#include "link/pending.h"
+#include "link/receive.h"
 #include "link/remembered.h"
+#include "link/slots.h"
+#include "link/strangers.h"
 
 static struct peer *peer_at(const struct link_ep *ep, fi_addr_t address)
 {

@@ -3,7 +3,8 @@
  * Frames that a core would not take, by peer: one that takes in nothing for a
  * while keeps nobody else from getting theirs.
  */
-#include "link/endpoint.h"
+#include "link/pending.h"
+#include "link/peer.h"
 
 bool pending_has(const struct rail *rail, const struct peer *peer)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "link/place.h"
+#include "link/format.h"
+#include "link/locality.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "link/format.h"
-#include "link/locality.h"
 
 static int address_put(const void *bytes, void **ret_address, size_t *ret_size)
 {

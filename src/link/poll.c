@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-#include "link/endpoint.h"
-#include "link/wait.h"
+#include "link/cntr.h"
+#include "link/cq.h"
 
 struct link_member {
 	struct link_member *prev, *next;

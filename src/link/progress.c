@@ -14,9 +14,9 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "link/progress.h"
 #include "link/clock.h"
 #include "link/endpoint.h"
-#include "link/progress.h"
 
 #define SPIN_NS      20000
 #define PAUSE_MIN_NS 5000

@@ -6,7 +6,18 @@
  */
 #pragma once
 
-#include "link/objects.h"
+#include "link/bind.h"
+#include "link/compat.h"
+
+/* The thread of a domain at FI_PROGRESS_AUTO; see progress.c. */
+struct progress {
+	bool is_wanted;
+	struct endpoints endpoints; /* that are enabled */
+	pid_t process;              /* whose the thread is; 0: there is none */
+	pthread_t thread;
+	bool is_over;                 /* the thread is to end */
+	struct progress *prev, *next; /* of all that have a thread */
+};
 
 void progress_init(struct link_domain *domain, enum fi_progress model);
 /* The thread was stopped, or there was none. */

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "link/progress.h"
 #include "link/provider.h"
+#include "link/progress.h"
 #include "link/setting.h"
 
 #define VERSION FI_VERSION(0, 1)

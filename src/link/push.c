@@ -9,7 +9,11 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "link/endpoint.h"
+#include "link/push.h"
+#include "link/iov.h"
+#include "link/send.h"
+#include "link/slab.h"
+#include "link/strangers.h"
 
 #define PIECES 8 /* of one message, before it is the next one's turn */
 

@@ -5,12 +5,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "link/rail.h"
+#include "link/cq.h"
 #include "link/direct.h"
 #include "link/flow.h"
+#include "link/keys.h"
 #include "link/many.h"
 #include "link/matched.h"
+#include "link/names.h"
+#include "link/pending.h"
+#include "link/presence.h"
+#include "link/push.h"
+#include "link/reach.h"
 #include "link/remembered.h"
-#include "link/slab.h"
+#include "link/rma.h"
+#include "link/shared.h"
+#include "link/slots.h"
+#include "link/strangers.h"
 
 /* --- what the core has completed --- */
 
@@ -195,7 +206,7 @@ bool rail_poll(struct rail *rail)
 		accesses_again(rail);
 	if (rail->pushes != NULL)
 		push_work(rail);
-	if (loss_is_due(rail))
+	if (loss_is_due(&rail->loss))
 		loss_look(rail);
 	if (has_flows(rail))
 		flows_go_on(rail->ep, count != -FI_EAGAIN);

@@ -8,6 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "link/reach.h"
+#include "link/iov.h"
+#include "link/keys.h"
+#include "link/memory.h"
+#include "link/pending.h"
+#include "link/rma.h"
 #include "link/stripes.h"
 #include "link/wire/le.h"
 

@@ -11,6 +11,14 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "link/av.h"
+#include "link/cntr.h"
+#include "link/cq.h"
+#include "link/iov.h"
+#include "link/keys.h"
+#include "link/mr.h"
+#include "link/reach.h"
+#include "link/strangers.h"
 #include "link/stripes.h"
 #include "link/wire/le.h"
 

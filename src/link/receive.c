@@ -3,8 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/receive.h"
+#include "link/av.h"
+#include "link/cntr.h"
+#include "link/cq.h"
+#include "link/endpoint.h"
+#include "link/iov.h"
 #include "link/many.h"
 #include "link/matched.h"
+#include "link/rendezvous.h"
+#include "link/slab.h"
 
 /* --- memory: matching is locked --- */
 

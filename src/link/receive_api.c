@@ -3,8 +3,11 @@
 #include <string.h>
 
 #include "link/api.h"
+#include "link/cq.h"
+#include "link/endpoint.h"
 #include "link/many.h"
 #include "link/matched.h"
+#include "link/rendezvous.h"
 
 struct wanted {
 	const struct iovec *iov;

@@ -2,8 +2,9 @@
 /* Which places at a core are kept; those for the longest time go first. */
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "link/remembered.h"
+#include "base/hash.h"
+#include "link/endpoint.h"
 
 struct remembered {
 	uint64_t number;

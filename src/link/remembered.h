@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "link/endpoint.h"
+#include "link/peer.h"
 
 /* Without memory its place is kept as well, and not found again. */
 void peer_remember(struct rail *rail, const struct peer *peer);

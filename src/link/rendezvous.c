@@ -10,6 +10,11 @@
 #include <sys/uio.h>
 #include <utlist.h>
 
+#include "link/rendezvous.h"
+#include "link/iov.h"
+#include "link/loss.h"
+#include "link/push.h"
+#include "link/strangers.h"
 #include "link/stripes.h"
 
 static struct message_end end_of(const struct reading *reading)

@@ -3,8 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link/api.h"
-#include "link/endpoint.h"
+#include "link/rma.h"
+#include "link/cntr.h"
+#include "link/cq.h"
+#include "link/iov.h"
+#include "link/keys.h"
+#include "link/memory.h"
+#include "link/names.h"
+#include "link/reach.h"
+#include "link/send.h"
+#include "link/slab.h"
 
 /* One read or write; what is injected goes without. */
 struct link_access {

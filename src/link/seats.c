@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "link/av.h"
 #include "link/endpoint.h"
+#include "link/presence.h"
+#include "link/slots.h"
+#include "link/strangers.h"
 
 #define DRAIN_MAX 64 /* reads of the core's queue, at once */
 

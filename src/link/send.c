@@ -3,9 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/send.h"
+#include "link/cntr.h"
+#include "link/cq.h"
 #include "link/direct.h"
 #include "link/flow.h"
+#include "link/iov.h"
 #include "link/matched.h"
+#include "link/memory.h"
+#include "link/names.h"
+#include "link/pending.h"
 
 /* --- the end of a send --- */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fi_send and its like: each is a message. */
 #include "link/api.h"
-#include "link/endpoint.h"
+#include "link/iov.h"
+#include "link/send.h"
 
 static ssize_t put(struct fid_ep *fid, const struct iovec *iov, size_t count,
 		   fi_addr_t to, uint64_t tag, uint64_t data, uint64_t flags,

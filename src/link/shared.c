@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/shared.h"
+#include "link/endpoint.h"
 #include "link/many.h"
 #include "link/matched.h"
+#include "link/slab.h"
 
 static struct rail *rail_of(struct fid_peer_srx *srx)
 {

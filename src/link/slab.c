@@ -3,10 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/slab.h"
+#include "link/av.h"
 #include "link/direct.h"
 #include "link/flow.h"
+#include "link/iov.h"
+#include "link/keys.h"
 #include "link/matched.h"
-#include "link/slab.h"
+#include "link/names.h"
+#include "link/pending.h"
+#include "link/push.h"
+#include "link/reach.h"
 
 /* --- frames that go --- */
 

@@ -2,7 +2,39 @@
 /* Buffers for frames, of one rail. The rail is locked. */
 #pragma once
 
-#include "link/endpoint.h"
+#include "link/op.h"
+#include "link/rail.h"
+#include "link/wire/frame.h"
+
+/* A buffer of a rail for frames or direct messages that come, or one that goes. */
+struct slab {
+	struct link_op op;
+	struct rail *rail;
+	struct slab *next;
+	struct slab *next_made; /* of those that were made to be sent */
+	/* Of frames that wait: whose they are, and of the first of each peer
+	 * the last, and the next peer's first. */
+	struct peer *peer;
+	struct slab *last, *next_peer;
+	uint16_t ends;  /* so many frames have ended when this one has */
+	bool is_told;   /* the core has to tell its end */
+	bool was_seen;  /* waits since before the last look: loss.c */
+	bool is_direct; /* it came as a message, with a tag: direct.c */
+	bool ends_send; /* a send of the program's ends with it, as follows */
+	void *context;
+	uint64_t flags;
+	fi_addr_t to;   /* the core's address */
+	fi_addr_t core; /* of a direct one: its sender's there */
+	uint64_t tag;
+	/* Of a flow: kept until it is acknowledged, and while a core has it. */
+	struct flow *flow;
+	struct rail *at; /* whose core has it, or NULL */
+	bool is_kept;
+	uint32_t sequence;
+	struct fid_mr *mrs[RAILS_MAX]; /* where a core wants it registered */
+	size_t size;
+	uint8_t bytes[]; /* of one that goes LINK_FRAME_SIZE */
+};
 
 /* One for a frame that goes; NULL without memory. */
 struct slab *slab_take(struct rail *rail);
@@ -27,3 +59,35 @@ void slab_came(struct rail *rail, struct slab *slab,
 void slabs_take(struct rail *rail);
 /* What was in it is taken in: it is posted again with the next poll. */
 void slab_used(struct rail *rail, struct slab *slab);
+
+/* --- frames to and from a core --- */
+
+/*
+ * Bytes that came as a core's untagged message. -FI_ENOMEM: not now. The rail is
+ * locked.
+ */
+int rail_take_frame(struct rail *rail, const uint8_t *bytes, size_t size);
+/*
+ * Sends a frame with a payload. Returns 0; -FI_EAGAIN when others wait (not
+ * with `must`: it waits with them), or -FI_ENOMEM. The rail is locked. When
+ * `with` is not NULL, its send ends with the frame's.
+ */
+struct frame_end {
+	void *context;
+	uint64_t flags;
+};
+int rail_send_frame(struct rail *rail, struct peer *peer,
+		    struct link_frame *frame, const struct iovec *iov,
+		    size_t count, const struct frame_end *with, bool must);
+/* Hands a frame to the core. It has ended, unless -FI_EAGAIN is returned. */
+ssize_t rail_slab_send(struct rail *rail, struct slab *slab);
+/* A peer is removed: what is under way to it is nobody's. */
+void rail_forget(struct rail *rail, const struct peer *peer);
+/* A frame has ended: so has its send. */
+void rail_frame_gone(struct rail *rail, struct slab *slab, int error);
+/*
+ * An answer will come to what was sent by it, or has come: with several fabric
+ * rails perhaps by another one. The rail is locked.
+ */
+void rail_asked(struct rail *rail);
+void rail_answered(struct rail *rail);

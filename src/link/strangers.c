@@ -8,8 +8,12 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "link/strangers.h"
 #include "base/hash.h"
+#include "link/av.h"
 #include "link/flow.h"
+#include "link/loss.h"
+#include "link/pending.h"
 
 #define TRIES 8 /* of the oldest, before a new one is refused */
 

@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/iov.h"
+#include "link/loss.h"
+#include "link/rendezvous.h"
 #include "link/stripes.h"
 
 struct striped {

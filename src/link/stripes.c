@@ -9,11 +9,12 @@
  * in turn, and of one peer's the first, until no rail has room.
  */
 #include "link/stripes.h"
+#include "link/loss.h"
+#include "link/memory.h"
+#include "link/order/stripe.h"
 
 #include <stdlib.h>
 #include <utlist.h>
-
-#include "link/order/stripe.h"
 
 #define TRIES        4    /* of one piece, by each rail */
 #define UNREAD_MAX   2    /* messages; after that they are not tried: */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link/endpoint.h"
+#include "link/av.h"
 #include "link/locality.h"
 
 #define NODE_MAX 256

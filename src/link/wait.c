@@ -10,9 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "link/clock.h"
-#include "link/endpoint.h"
 #include "link/wait.h"
+#include "link/clock.h"
+#include "link/cntr.h"
+#include "link/cq.h"
 
 #define PAUSE_MIN_NS 10000
 #define PAUSE_MAX_NS 1000000

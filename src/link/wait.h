@@ -2,7 +2,17 @@
 /* How programs wait for queues and counters, and look at several at once. */
 #pragma once
 
-#include "link/objects.h"
+#include "link/compat.h"
+
+struct link_cntr;
+struct link_cq;
+
+/* What a queue or counter is waited for by; see wait.c. */
+struct wait {
+	enum fi_wait_obj kind;
+	int fd; /* -1: there is none */
+	unsigned int pause_ns;
+};
 
 /* --- wait.c --- */
 
@@ -35,3 +45,12 @@ int cntr_trywait(struct link_cntr *cntr);
 
 bool cq_has_news(struct link_cq *cq);
 bool cntr_has_news(struct link_cntr *cntr);
+
+/* --- poll.c --- */
+
+int link_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr,
+		   struct fid_poll **ret_poll);
+
+/* --- wait.c --- */
+
+int link_trywait(struct fid_fabric *fabric, struct fid **fids, int count);

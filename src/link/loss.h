@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Peers that have ended. The rail is locked. */
+#pragma once
+
+#include "link/clock.h"
+#include "link/peer.h"
+
+/*
+ * What a core has for a peer, or from it, whose end it tells. The peer may have
+ * ended, and the core not say so: then it ends for the program, and what the core
+ * says later is for nobody.
+ */
+struct owing {
+	bool is_used;
+	bool was_seen;   /* waits since before the last look */
+	uint64_t number; /* of the peer's endpoint */
+};
+
+struct loss {
+	unsigned int polls;
+	uint64_t look_at_ns, patience_ns;
+	struct peer *refused; /* whom the core could not send to */
+	int probe;            /* a socket, or -1 */
+	struct peer *probed;  /* who is asked by it */
+	struct peer *last;    /* who was asked before */
+};
+
+/* What a send to it, or what it was about to send, ends with. */
+#define LOSS_ERROR FI_ECONNABORTED
+/* Each poll counts, so that the clock is looked at now and then only. */
+static inline bool loss_is_due(struct loss *loss)
+{
+	return (++loss->polls & 255) == 0;
+}
+/* Looks after whom something is owed by for long. */
+void loss_look(struct rail *rail);
+/* See struct owing. */
+typedef void loss_tell(struct rail *rail, uint64_t number, void *arg);
+static inline void owing_tell(struct rail *rail, struct owing *owing,
+			      loss_tell *tell, void *arg)
+{
+	if (owing->is_used && owing->was_seen)
+		tell(rail, owing->number, arg);
+	owing->was_seen = true;
+}
+static inline void peer_set_lost(struct peer *peer)
+{
+	peer->is_lost = true;
+	peer->lost_ns = clock_now_ns();
+}
+/* A frame to it has failed with LOSS_ERROR, and there is no other way. */
+void loss_said(struct rail *rail, struct peer *peer);
+/* What it owes, and what is for it, ends; it is not asked again. */
+void loss_end(struct rail *rail, struct peer *peer);
+/* Nothing is to be asked of this peer any more. */
+void loss_forget(struct rail *rail, const struct peer *peer);
