@@ -34,10 +34,9 @@ node {
 }
 log { level = "loud" }
 END
-for command in "fairlead manager check --config $bad" \
-	"$fairleadd --check-config --role manager --config $bad"; do
+for role in '' '--role manager'; do
 	# shellcheck disable=SC2086  # a list of words is meant
-	expect_exit 1 $command
+	expect_exit 1 "$fairleadd" --check-config $role --config "$bad"
 	for line in '1: .*a b' '3: .*n1.*twice' '4: .*somewhere' '5: .*-3' \
 		'6: .*speed' '7: .*slingshoot' '8: .*a/b' '10: .*twin' \
 		'13: .*vni_pool' '14: .*default_vnis' "15: .*'colour'" \
@@ -48,17 +47,17 @@ done
 
 it 'text that is no configuration says where it stops making sense'
 printf 'manager {\n    nodes = "n0"\n' >"$bad"
-expect_exit 1 fairlead manager check --config "$bad"
+expect_exit 1 "$fairleadd" --check-config --config "$bad"
 expect_error 'bad.conf:1: section is not closed'
 head -c 4096 /dev/urandom >"$bad"
-expect_exit 1 fairlead manager check --config "$bad"
+expect_exit 1 "$fairleadd" --check-config --config "$bad"
 expect_error 'bad.conf'
 head -c 1048577 /dev/zero | tr '\0' '#' >"$bad"
-expect_exit 1 fairlead manager check --config "$bad"
+expect_exit 1 "$fairleadd" --check-config --config "$bad"
 expect_error 'over 1 MiB'
 
 it 'a file that is not there, or that others can write, is said'
-expect_exit 1 fairlead manager check --config "$work/none.conf"
+expect_exit 1 "$fairleadd" --check-config --config "$work/none.conf"
 expect_error 'none.conf.*No such file'
 cp "$config" "$bad"
 chmod 666 "$bad"
@@ -109,7 +108,7 @@ expect_exit 2 "$fairleadd" --role manager --waive n0
 expect_exit 2 "$fairleadd" --role manager extra
 for command in '' frobnicate 'reserve a/b' 'reserve a/b --nodes n0 --colour red' \
 	'apply' 'apply minus-one' 'release' 'release a/b/c/d' 'node drain' \
-	'quarantine release vni' 'run' 'status extra' 'list --limit many'; do
+	'quarantine release vni' 'run' 'status extra' 'list --user'; do
 	# shellcheck disable=SC2086
 	expect_exit 2 fairlead $command
 	expect_hint "'fairlead.*--help' shows what it takes"

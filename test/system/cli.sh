@@ -33,11 +33,9 @@ node query n[0-2] objects
 node clean n[0,2]
 explain $active
 explain jm/stuck
-manager status
 manager reconfigure
 node drain n2 --reason again
 node undrain n2
-version
 key show $FAIRLEAD_CLUSTER/manager.key
 cluster show
 reserve jm/json --nodes n0
@@ -109,8 +107,6 @@ expect_out "OK +configuration +$config is good"
 expect_exit 0 env -u FAIRLEAD_CLUSTER fairlead cluster exec \
 	--dir "$FAIRLEAD_CLUSTER" n0 -- fairlead doctor
 expect_out "OK +configuration +$config is good"
-expect_exit 0 fairlead manager check
-is "$out" "$config is good" 'the file that is checked'
 foreign=$(on n0 -- "$tools/make-service" cxi1 1030 4242)
 run on n0 -- fairlead doctor
 expect_out "foreign identifier +n0: cxi1 .*$foreign, which is not Fairlead's"

@@ -60,7 +60,7 @@ expect_exit 3 is_active fairleadd-manager fairleadd-node fairlead-rms
 expect_exit 1 inside systemctl is-enabled fairleadd-manager fairleadd-node fairlead-rms
 is "$(inside stat -c '%a %U %G' /etc/fairlead /run/fairlead | xargs)" \
 	'755 root root 1775 root fairlead' 'the directories'
-expect_exit 0 inside fairlead version
+expect_exit 0 inside fairlead --version
 
 it 'programs are built with the libraries, and find them'
 put /tmp/try.c <<END

@@ -119,7 +119,7 @@ it 'put back together with its epoch it meets the nodes, and stops'
 rm -rf "$state"
 cp -a "$work/backup" "$state"
 start_by_hand manager "$fairleadd" --role manager --config "$config"
-wait_for eval 'fairlead manager status | grep -q halted'
+wait_for eval 'fairlead status | grep -q halted'
 expect_exit 1 reserve jm/halted n0
 expect_error 'the manager has stopped: a node has obeyed a newer manager, so this journal is old'
 expect_hint 'fairlead manager recover'
@@ -134,15 +134,15 @@ start_by_hand manager "$fairleadd" --role manager --config "$config" --recover
 wait_for is_up n0
 holds "$(json_of status)" '.recovering and .awaited == "n1"'
 expect_exit 0 fairlead manager recover
-expect_out 'awaited: n1'
+expect_out 'waiting for: n1'
 expect_exit 75 reserve jm/early n0
 expect_error 'failed to reserve 1 VNI'
 [ "$(epoch)" -gt $((first + 5)) ]
 
 it 'it goes on when the last node is there, or was waived by name'
-expect_exit 1 fairlead manager recover --waive n7
+expect_exit 1 fairlead manager waive n7
 expect_error 'n7'
-expect_exit 0 fairlead manager recover --waive n1
+expect_exit 0 fairlead manager waive n1
 expect_out 'the recovery is complete'
 holds "$(json_of status)" '.recovering | not'
 expect_exit 1 fairlead manager recover

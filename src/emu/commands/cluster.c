@@ -26,8 +26,7 @@
 	{                                                             \
 		.name = "dir", .value = "DIR",                        \
 		.help = "where the cluster is (default: a directory " \
-			"of the user's)",                             \
-		.complete = COMPLETE_FILES                            \
+			"of the user's)"                              \
 	}
 
 static int open_cluster(struct cli *cli, struct cluster **ret_cluster)
@@ -152,7 +151,6 @@ static const struct subcommand command_up = {
 	.name = "up",
 	.summary =
 		"Start emulated nodes, their NICs and daemons, and a manager",
-	.arguments = "",
 	.details = "Prints the variables by which other commands find it.",
 	.options = up_options,
 	.run = run_up,
@@ -174,7 +172,6 @@ static int run_down(struct cli *cli)
 static const struct subcommand command_down = {
 	.name = "down",
 	.summary = "End all processes of the cluster, and remove its directory",
-	.arguments = "",
 	.options = dir_options,
 	.run = run_down,
 };
@@ -183,8 +180,7 @@ static const struct option_spec exec_options[] = {
 	{ .name = "user",
 	  .letter = 'u',
 	  .value = "USER",
-	  .help = "run the program as this user",
-	  .complete = COMPLETE_USERS },
+	  .help = "run the program as this user" },
 	{ .name = "job",
 	  .letter = 'j',
 	  .value = "KEY|GRANT",
@@ -300,8 +296,6 @@ static const struct subcommand command_exec = {
 	.summary = "Run a program on a node, or where the manager runs",
 	.arguments = "NODE|manager -- PROGRAM [ARGUMENT...]",
 	.options = exec_options,
-	.arguments_min = 2,
-	.arguments_max = ARGUMENTS_ANY,
 	.is_prefix = true,
 	.run = run_exec,
 };
@@ -328,8 +322,6 @@ static const struct subcommand command_reboot = {
 	.summary = "Crash a node and start it again with another incarnation",
 	.arguments = "NODE",
 	.options = dir_options,
-	.arguments_min = 1,
-	.arguments_max = 1,
 	.run = run_reboot,
 };
 
@@ -350,8 +342,6 @@ static const struct subcommand command_restart = {
 	.summary = "Restart a daemon, whether it runs or has died",
 	.arguments = "NODE|manager",
 	.options = dir_options,
-	.arguments_min = 1,
-	.arguments_max = 1,
 	.run = run_restart,
 };
 
@@ -425,7 +415,6 @@ static const struct subcommand command_show = {
 	.name = "show",
 	.summary =
 		"Show the process ids of the cluster; 0: the process is gone",
-	.arguments = "",
 	.options = show_options,
 	.run = run_show,
 };
@@ -438,6 +427,5 @@ static const struct subcommand *const commands[] = {
 const struct subcommand command_cluster = {
 	.name = "cluster",
 	.summary = "Emulate a cluster on this machine",
-	.arguments = "",
 	.commands = commands,
 };

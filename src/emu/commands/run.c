@@ -84,8 +84,7 @@ static const struct option_spec options[] = {
 	  .help = "print each step (default on a terminal)" },
 	{ .name = "dir",
 	  .value = "DIR",
-	  .help = "where the cluster is (default: a directory of the user's)",
-	  .complete = COMPLETE_FILES },
+	  .help = "where the cluster is (default: a directory of the user's)" },
 	{ 0 },
 };
 
@@ -578,8 +577,6 @@ const struct subcommand command_run = {
 		   "this machine, once the\nnode's daemon has found the lane "
 		   "still true.",
 	.options = options,
-	.arguments_min = 1,
-	.arguments_max = ARGUMENTS_ANY,
 	.is_prefix = true,
 	.run = run_run,
 };

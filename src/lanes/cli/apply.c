@@ -59,7 +59,5 @@ const struct subcommand command_apply = {
 		"its reason is printed, the\nlane is taken back on all, and "
 		"the grant is released.",
 	.options = cli_options_ask,
-	.arguments_min = 1,
-	.arguments_max = 1,
 	.run = apply_run,
 };

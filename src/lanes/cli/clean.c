@@ -43,7 +43,6 @@ static int clean_run(struct cli *cli)
 const struct subcommand command_clean = {
 	.name = "clean",
 	.summary = "Destroy what is left on this node's devices",
-	.arguments = "",
 	.details =
 		"What is being taken back; with --all the lanes of every "
 		"grant, and whatever is on the\ndevices but what the system "

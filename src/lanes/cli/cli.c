@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <getopt.h>
+#include <limits.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -261,17 +262,38 @@ static int refuse_option(struct cli *cli, int found, char **argv)
 	return cli_misuse(cli, "there is no option %s", argv[optind - 1]);
 }
 
+/* How many the text of the help stands for. */
+static void count_arguments(const char *text, int *ret_least, int *ret_most)
+{
+	int depth = 0;
+
+	*ret_least = *ret_most = 0;
+	if (strstr(text, "..."))
+		*ret_most = INT_MAX / 2;
+	for (size_t size; *text; text += size + strspn(text + size, " ")) {
+		bool is_argument = *text != '-' && *text != '|';
+
+		size = strcspn(text, " ");
+		*ret_most += is_argument;
+		*ret_least += is_argument && depth == 0 && *text != '[';
+		for (size_t i = 0; i < size; i++)
+			depth += (text[i] == '[') - (text[i] == ']');
+	}
+}
+
 static int check_arguments(struct cli *cli)
 {
-	const struct subcommand *command = cli->command;
+	const char *text = cli->command->arguments;
+	int least, most;
 
-	if ((unsigned int)cli->argument_count < command->arguments_min)
+	count_arguments(text ? text : "", &least, &most);
+	if (cli->argument_count < least)
 		return cli_misuse(cli, "'fairlead %s' needs %s", cli->path,
-				  command->arguments);
-	if ((unsigned int)cli->argument_count > command->arguments_max)
+				  text);
+	if (cli->argument_count > most)
 		return cli_misuse(
 			cli, "'fairlead %s' does not take the argument '%s'",
-			cli->path, cli->arguments[command->arguments_max]);
+			cli->path, cli->arguments[most]);
 	return EXIT_DONE;
 }
 
@@ -317,7 +339,6 @@ static const struct subcommand *find_command(
 static const struct subcommand top = {
 	.name = "fairlead",
 	.summary = "Give jobs their lanes through the interconnect",
-	.arguments = "COMMAND",
 	.commands = cli_commands,
 };
 
@@ -357,8 +378,10 @@ static int run_option(struct cli *cli, const char *word)
 		cli_help(cli->out, cli->path, cli->command);
 		return EXIT_DONE;
 	}
-	if (strcmp(word, "--version") == 0 && !*cli->path)
-		return cli_run(cli, 1, (char *[]){ (char *)"version", NULL });
+	if (strcmp(word, "--version") == 0 && !*cli->path) {
+		fprintf(cli->out, "fairlead %s\n", FAIRLEAD_VERSION);
+		return EXIT_DONE;
+	}
 	return cli_misuse(cli, "there is no option %s here", word);
 }
 

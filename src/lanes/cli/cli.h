@@ -40,20 +40,12 @@ enum cli_exit_code {
 #define CLI_OPTIONS_MAX 20 /* of one subcommand, with --help */
 #define CLI_PATH_MAX    32 /* "quarantine release" */
 
-/* What a value is, for completion. */
-enum complete {
-	COMPLETE_NOTHING,
-	COMPLETE_FILES,
-	COMPLETE_USERS,
-};
-
 struct option_spec {
 	const char *name;  /* "dry-run"; NULL ends a list */
 	char letter;       /* -n; 0: none */
 	bool is_joined;    /* given again, the values are joined by ',' */
 	const char *value; /* "SECONDS"; NULL: a flag */
 	const char *help;  /* lower case, no full stop */
-	enum complete complete;
 };
 
 #define OPTION_JSON                                                      \
@@ -64,10 +56,10 @@ struct option_spec {
 	{                                                                  \
 		.name = "no-header", .help = "print tables without header" \
 	}
-#define OPTION_SOCKET                                                     \
-	{                                                                 \
-		.name = "socket", .value = "PATH",                        \
-		.help = "the daemon's socket", .complete = COMPLETE_FILES \
+#define OPTION_SOCKET                              \
+	{                                          \
+		.name = "socket", .value = "PATH", \
+		.help = "the daemon's socket"      \
 	}
 #define OPTION_TIMEOUT                                                \
 	{                                                             \
@@ -86,8 +78,7 @@ struct option_spec {
 #define OPTION_USER                                             \
 	{                                                       \
 		.name = "user", .letter = 'u', .value = "USER", \
-		.help = "owner of the job (default: you)",      \
-		.complete = COMPLETE_USERS                      \
+		.help = "owner of the job (default: you)"       \
 	}
 #define OPTION_INTERCONNECT                                             \
 	{                                                               \
@@ -108,20 +99,25 @@ extern const struct option_spec cli_options_table[];
 struct cli;
 
 struct subcommand {
-	const char *name;      /* of a subcommand of another: the last word */
-	const char *summary;   /* one line: imperative, no full stop */
-	const char *arguments; /* "NODES", "[JOB]"; "" */
-	const char *details;   /* further text of --help, or NULL */
+	const char *name;    /* of a subcommand of another: the last word */
+	const char *summary; /* one line: imperative, no full stop */
+	/*
+	 * "NODES [WHAT]": so many words, those in brackets may be absent, and with
+	 * "..." any number. NULL: none.
+	 */
+	const char *arguments;
+	const char *details;               /* further text of --help, or NULL */
 	const struct option_spec *options; /* NULL: none */
-	unsigned int arguments_min, arguments_max;
-	bool is_prefix;    /* options end at the first argument: `-- PROGRAM` */
-	const char *words; /* that an argument can be, or NULL */
+	bool is_prefix; /* options end at the first argument: `-- PROGRAM` */
 	/* Subcommands, ended by NULL; run is NULL then. */
 	const struct subcommand *const *commands;
 	int (*run)(struct cli *cli); /* an exit code */
+	/* With remote_run(): the request, and how its answer is shown. */
+	const char *op;
+	const char *list; /* of an answer in pages: its array */
+	bool is_of_node;  /* for the daemon of this node, else the manager */
+	void (*show)(struct cli *cli, const json_t *answer);
 };
-
-#define ARGUMENTS_ANY UINT32_MAX
 
 /* One call of a subcommand. */
 struct cli {

@@ -26,5 +26,4 @@
 	X(key)          \
 	X(manager)      \
 	X(doctor)       \
-	X(completion)   \
-	X(version)
+	X(completion)

@@ -9,8 +9,7 @@
 	{                                                         \
 		.name = "config", .letter = 'f', .value = "FILE", \
 		.help = "default: the emulated cluster's, "       \
-			"or " CONFIG_FILE_DEFAULT,                \
-		.complete = COMPLETE_FILES                        \
+			"or " CONFIG_FILE_DEFAULT                 \
 	}
 
 /*

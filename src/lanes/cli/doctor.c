@@ -83,7 +83,7 @@ static void check_config(struct doctor *doctor, struct config **ret_config)
 		return;
 	}
 	doctor_say(doctor, DOCTOR_FAIL, "configuration",
-		   "mend the file; 'fairlead manager check' tries it", "%s",
+		   "fix the file; 'fairleadd --check-config' checks it", "%s",
 		   errors);
 }
 
@@ -191,7 +191,6 @@ static int doctor_run(struct cli *cli)
 const struct subcommand command_doctor = {
 	.name = "doctor",
 	.summary = "Find what is wrong on this machine and how to fix it",
-	.arguments = "",
 	.details =
 		"Each check is OK, SKIP (it could not be made, mostly for want "
 		"of root), WARN or FAIL. The\nexit code is 1 when one is "

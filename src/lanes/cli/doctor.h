@@ -57,13 +57,6 @@ void doctor_check_files(struct doctor *doctor, unsigned int roles);
 void doctor_check_manager(struct doctor *doctor, const char *socket_path);
 /* Is MUNGE there, for clients over TCP? socket: munged's, "" its default. */
 void doctor_check_munge(struct doctor *doctor, const char *munge_socket);
-/*
- * The endpoint of a role whose daemon does not run: opened, and closed again. Of
- * libfabric's variables in our environment it removes those that steer it.
- */
-void doctor_try_endpoint(struct doctor *doctor, bool is_manager);
-/* The one of this node's daemon, by its node-status. */
-void doctor_check_endpoint(struct doctor *doctor, const json_t *status);
 /* The daemon of this node, its devices, and the environment. */
 void doctor_check_node(struct doctor *doctor, const char *socket_path);
 

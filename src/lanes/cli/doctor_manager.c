@@ -338,7 +338,6 @@ void doctor_check_manager(struct doctor *doctor, const char *socket_path)
 			   "start fairleadd; its log says why when it does "
 			   "not stay",
 			   "%s", error.text);
-		doctor_try_endpoint(doctor, true);
 		return;
 	}
 	status = doctor_ask(handle, "status", NULL, &error);

@@ -150,6 +150,25 @@ static void check_link(struct doctor *doctor, const json_t *status)
 			output_text(manager, "error"));
 }
 
+static void check_endpoint(struct doctor *doctor, const json_t *status)
+{
+	const json_t *endpoint = json_object_get(status, "endpoint");
+	const char *text = output_text(endpoint, "text");
+
+	if (json_is_true(json_object_get(endpoint, "open")))
+		doctor_say(doctor, DOCTOR_OK, "endpoint", NULL, "node: %s",
+			   text);
+	else if (*text == '\0')
+		doctor_say(doctor, DOCTOR_WARN, "endpoint",
+			   "fix the link to the manager first",
+			   "node: it opens when the manager is reached");
+	else
+		doctor_say(doctor, DOCTOR_FAIL, "endpoint",
+			   "fix the section 'fabric' of the configuration; the "
+			   "daemon retries when it reaches the manager again",
+			   "node: %s", text);
+}
+
 static void check_drained(struct doctor *doctor, const json_t *status)
 {
 	if (json_is_true(json_object_get(status, "drained")))
@@ -288,9 +307,11 @@ void doctor_check_node(struct doctor *doctor, const char *socket_path)
 	struct fairlead_error error;
 
 	if (fairlead_open(socket_path, &handle, &error) < 0) {
-		doctor_say(doctor, DOCTOR_FAIL, "node daemon",
-			   "start fairleadd on this node", "%s", error.text);
-		doctor_try_endpoint(doctor, false);
+		doctor_say(
+			doctor, DOCTOR_FAIL, "node daemon",
+			"start fairleadd on this node; its log says why when "
+			"it does not stay",
+			"%s", error.text);
 		return;
 	}
 	status = ask(doctor, handle, "node-status");
@@ -299,7 +320,7 @@ void doctor_check_node(struct doctor *doctor, const char *socket_path)
 			   "node '%s', version %s", output_text(status, "name"),
 			   output_text(status, "version"));
 		check_link(doctor, status);
-		doctor_check_endpoint(doctor, status);
+		check_endpoint(doctor, status);
 		check_drained(doctor, status);
 		check_loaded_keys(doctor, status);
 		check_restart(doctor, status);

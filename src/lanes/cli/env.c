@@ -32,12 +32,7 @@ static const struct option_spec options[] = {
 	{ .name = "user",
 	  .letter = 'u',
 	  .value = "USER",
-	  .help = "owner of the job (default: you)",
-	  .complete = COMPLETE_USERS },
-	{ .name = "jobs-dir",
-	  .value = "FOLDER",
-	  .help = "where the environments of jobs are",
-	  .complete = COMPLETE_FILES },
+	  .help = "owner of the job (default: you)" },
 	OPTION_JSON,
 	OPTION_SOCKET,
 	OPTION_TIMEOUT,
@@ -57,7 +52,6 @@ static void take_variable(void *arg, const char *name, const char *value)
 static int read_lane(struct cli *cli, const char *job, json_t *variables)
 {
 	const char *user = cli_option(cli, "user");
-	const char *folder = cli_option(cli, "jobs-dir");
 	struct fairlead_error error;
 	struct request_key key;
 	uid_t uid = getuid();
@@ -69,9 +63,8 @@ static int read_lane(struct cli *cli, const char *job, json_t *variables)
 		return cli_misuse(cli,
 				  "'%s' is not SUBMITTER/JOB[/ATTEMPT]: %s",
 				  job, error.text);
-	if (!folder)
-		folder = secure_getenv("FAIRLEAD_JOBS_DIR");
-	result = fairlead_env_read(folder, key.submitter, key.job,
+	result = fairlead_env_read(secure_getenv("FAIRLEAD_JOBS_DIR"),
+				   key.submitter, key.job,
 				   key.has_attempt ? (int64_t)key.attempt : -1,
 				   uid, take_variable, variables, &error);
 	if (result == 0 || result == -ENOENT)
@@ -169,6 +162,5 @@ const struct subcommand command_env = {
 		"variables of all interconnects cleared; with --inherit it\n"
 		"gets those that this process has, if they are still true.",
 	.options = options,
-	.arguments_max = ARGUMENTS_ANY,
 	.run = env_run,
 };

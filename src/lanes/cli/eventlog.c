@@ -93,7 +93,5 @@ const struct subcommand command_eventlog = {
 		   "line",
 	.arguments = "GRANT|KEY|JOB",
 	.options = options,
-	.arguments_min = 1,
-	.arguments_max = 1,
 	.run = eventlog_run,
 };

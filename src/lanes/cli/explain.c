@@ -224,7 +224,5 @@ const struct subcommand command_explain = {
 	.details = "Of what is over: when and how it ended, if nothing of the "
 		   "job lives.",
 	.options = cli_options_table,
-	.arguments_min = 1,
-	.arguments_max = 1,
 	.run = explain_run,
 };

@@ -50,10 +50,12 @@ static void print_options(FILE *out, const struct subcommand *command)
 
 void cli_help(FILE *out, const char *path, const struct subcommand *command)
 {
-	fprintf(out, "usage: fairlead %s%s%s%s%s\n\n%s.\n", path,
+	const char *arguments = command->arguments ? command->arguments : "";
+
+	fprintf(out, "usage: fairlead %s%s%s%s\n\n%s.\n", path,
 		*path ? " " : "", command->commands ? "" : "[OPTIONS] ",
-		command->commands ? "COMMAND ..." : "",
-		command->commands ? "" : command->arguments, command->summary);
+		command->commands ? "COMMAND ..." : arguments,
+		command->summary);
 	if (command->details)
 		fprintf(out, "\n%s\n", command->details);
 	if (command->commands) {

@@ -163,7 +163,6 @@ const struct subcommand command_prolog = {
 	"waited for where\nthe job has no lane, and --dry-run says what a lane "
 	"that is not here yet would be.",
 	.options = prolog_options,
-	.arguments_max = 1,
 	.run = prolog_run,
 };
 
@@ -184,7 +183,6 @@ const struct subcommand command_epilog = {
 	"the daemon goes on trying,\nand 'fairlead housekeeping' "
 	"waits for it.",
 	.options = hook_options,
-	.arguments_max = 1,
 	.run = epilog_run,
 };
 
@@ -204,6 +202,5 @@ const struct subcommand command_housekeeping = {
 	"What is still in use at the\nend is printed, the node is "
 	"drained, and the exit code is 75.",
 	.options = hook_options,
-	.arguments_max = 1,
 	.run = housekeeping_run,
 };

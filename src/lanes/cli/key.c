@@ -12,18 +12,16 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/memory.h"
-#include "lanes/cli/key_nodes.h"
 #include "lanes/cli/keyring.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
 #include "lanes/proto/keyfile.h"
 #include "sys/rng.h"
 
-#define OPTION_KEY                                                           \
-	{                                                                    \
-		.name = "key", .letter = 'k', .value = "FILE",               \
-		.help = "the manager's (default: " KEYRING_MANAGER_FILE ")", \
-		.complete = COMPLETE_FILES                                   \
+#define OPTION_KEY                                                          \
+	{                                                                   \
+		.name = "key", .letter = 'k', .value = "FILE",              \
+		.help = "the manager's (default: " KEYRING_MANAGER_FILE ")" \
 	}
 
 static const char *key_path(const struct cli *cli)
@@ -227,6 +225,50 @@ static int run_activate(struct cli *cli)
 		      "retire'");
 }
 
+/*
+ * The manager says which key each node has shown to have (doc/rfc/keys.md). A
+ * node that is down or has never registered has shown none, and counts as one
+ * that needs the old key.
+ */
+/* The nodes that have not shown the active key, as a host list. */
+static char *list_behind(const json_t *nodes, uint32_t active)
+{
+	_auto_(freep) const char **names =
+		memory_array(json_array_size(nodes) + 1, sizeof(*names));
+	const json_t *node;
+	size_t count = 0;
+	size_t i;
+
+	json_array_foreach (nodes, i, node)
+		if (output_number(node, "key") != active)
+			names[count++] = output_text(node, "name");
+	return memory_have(hostlist_format(names, count));
+}
+
+static int check_nodes(struct cli *cli, uint32_t active)
+{
+	json_auto_t *answer = NULL;
+	_auto_(freep) char *behind = NULL;
+	int code = remote_ask_all(cli, "node-list", NULL, "nodes", &answer);
+
+	if (code != EXIT_DONE) {
+		cli_hint(cli, "--force retires the key without asking");
+		return code;
+	}
+	behind = list_behind(json_object_get(answer, "nodes"), active);
+	if (!*behind)
+		return EXIT_DONE;
+	cli_fail(cli, EXIT_LATER,
+		 "these nodes have not shown that they have key %u: %s", active,
+		 behind);
+	cli_hint(cli, "was 'fairlead manager reconfigure' said after 'fairlead "
+		      "key activate'? 'fairlead key node' for each of them, "
+		      "put the file there, reload it, and try again; --force "
+		      "leaves them behind: they are refused until they have "
+		      "their file");
+	return EXIT_LATER;
+}
+
 static int run_retire(struct cli *cli)
 {
 	struct manager_keys keys;
@@ -248,7 +290,7 @@ static int run_retire(struct cli *cli)
 	keyring_fini(&keyring);
 	/* Where there is nothing to retire that is what is wrong. */
 	if (is_rotating && !cli_flag(cli, "force"))
-		code = key_check_nodes(cli, active);
+		code = check_nodes(cli, active);
 	if (code != EXIT_DONE)
 		return code;
 	return change(cli, manager_keys_retire,
@@ -354,8 +396,7 @@ static const struct option_spec create_options[] = {
 	{ .name = "user",
 	  .letter = 'u',
 	  .value = "USER",
-	  .help = "owner of the file: the user that the manager runs as",
-	  .complete = COMPLETE_USERS },
+	  .help = "owner of the file: the user that the manager runs as" },
 	{ 0 },
 };
 
@@ -364,13 +405,11 @@ static const struct option_spec node_options[] = {
 	{ .name = "output",
 	  .letter = 'o',
 	  .value = "FILE",
-	  .help = "the file for one node",
-	  .complete = COMPLETE_FILES },
+	  .help = "the file for one node" },
 	{ .name = "folder",
 	  .letter = 'd',
 	  .value = "FOLDER",
-	  .help = "folder for a file NODE.key for each node",
-	  .complete = COMPLETE_FILES },
+	  .help = "folder for a file NODE.key for each node" },
 	{ 0 },
 };
 
@@ -395,7 +434,6 @@ static const struct option_spec show_options[] = {
 static const struct subcommand create_command = {
 	.name = "create",
 	.summary = "Make the manager's key file, for a new cluster",
-	.arguments = "",
 	.options = create_options,
 	.run = run_create,
 };
@@ -407,15 +445,12 @@ static const struct subcommand node_command = {
 	.details = "On a node the file is " KEYRING_NODE_FILE ", mode 0600. "
 		   "Each node has its own, and no\nnode may see another's.",
 	.options = node_options,
-	.arguments_min = 1,
-	.arguments_max = 1,
 	.run = run_node,
 };
 
 static const struct subcommand rotate_command = {
 	.name = "rotate",
 	.summary = "Stage a new key",
-	.arguments = "",
 	.options = key_options,
 	.run = run_rotate,
 };
@@ -423,7 +458,6 @@ static const struct subcommand rotate_command = {
 static const struct subcommand activate_command = {
 	.name = "activate",
 	.summary = "Sign with the staged key; the old one is retiring",
-	.arguments = "",
 	.details = "Nodes that do not have the staged key yet will refuse "
 		   "what the manager says.",
 	.options = key_options,
@@ -433,7 +467,6 @@ static const struct subcommand activate_command = {
 static const struct subcommand retire_command = {
 	.name = "retire",
 	.summary = "Forget the retiring key",
-	.arguments = "",
 	.details =
 		"The manager is asked first which nodes have shown that they "
 		"have the active key;\nwhile there are others the exit code "
@@ -447,7 +480,6 @@ static const struct subcommand show_command = {
 	.summary = "Show what is in a key file, without secrets",
 	.arguments = "[FILE]",
 	.options = show_options,
-	.arguments_max = 1,
 	.run = run_show,
 };
 
@@ -464,6 +496,5 @@ static const struct subcommand *const commands[] = {
 const struct subcommand command_key = {
 	.name = "key",
 	.summary = "Make and rotate the keys of manager and nodes",
-	.arguments = "COMMAND",
 	.commands = commands,
 };

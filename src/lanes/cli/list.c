@@ -9,8 +9,7 @@ static const struct option_spec options[] = {
 	{ .name = "user",
 	  .letter = 'u',
 	  .value = "USER",
-	  .help = "jobs of this user only",
-	  .complete = COMPLETE_USERS },
+	  .help = "jobs of this user only" },
 	{ .name = "state",
 	  .letter = 's',
 	  .value = "STATE",
@@ -19,10 +18,6 @@ static const struct option_spec options[] = {
 	  .letter = 'i',
 	  .value = "NAME",
 	  .help = "jobs on this interconnect only" },
-	{ .name = "limit",
-	  .letter = 'l',
-	  .value = "COUNT",
-	  .help = "at most this many" },
 	OPTION_JSON,
 	OPTION_NO_HEADER,
 	OPTION_SOCKET,
@@ -53,14 +48,8 @@ static int make_members(struct cli *cli, json_t *members)
 {
 	static const char *const texts[] = { "state", "interconnect", NULL };
 	const char *user = cli_option(cli, "user");
-	uint64_t limit = 0;
 	uid_t uid;
-	int code = cli_number(cli, "limit", UINT32_MAX, &limit);
 
-	if (code != EXIT_DONE)
-		return code;
-	if (limit > 0)
-		json_object_set_new(members, "limit", json_integer(limit));
 	if (user && !output_parse_user(user, &uid))
 		return cli_misuse(cli, "there is no user '%s'", user);
 	if (user)
@@ -87,7 +76,6 @@ static int list_run(struct cli *cli)
 const struct subcommand command_list = {
 	.name = "list",
 	.summary = "List grants that hold identifiers or nodes",
-	.arguments = "",
 	.details = "Users see their own. LOST are the nodes that do not have "
 		   "the lane any more\nwhile the job is active.",
 	.options = options,

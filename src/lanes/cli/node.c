@@ -13,7 +13,6 @@ static const struct subcommand *const commands[] = {
 const struct subcommand command_node = {
 	.name = "node",
 	.summary = "List and manage nodes",
-	.arguments = "COMMAND",
 	.details =
 		"list, drain, undrain, fence, query and clean ask the manager; "
 		"status, devices and\nobjects ask the daemon of this node.",

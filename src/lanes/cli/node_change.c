@@ -66,8 +66,6 @@ const struct subcommand node_drain_command = {
 	.arguments = "NODES",
 	.details = "Jobs that are there go on.",
 	.options = drain_options,
-	.arguments_min = 1,
-	.arguments_max = 1,
 	.run = run_drain,
 };
 
@@ -76,8 +74,6 @@ const struct subcommand node_undrain_command = {
 	.summary = "Give nodes new jobs again",
 	.arguments = "NODES",
 	.options = drain_options,
-	.arguments_min = 1,
-	.arguments_max = 1,
 	.run = run_undrain,
 };
 
@@ -92,7 +88,5 @@ const struct subcommand node_fence_command = {
 		"share a lane. A node that reboots is fenced by itself. More "
 		"than 8 grants and 5 % of\nthem take a --force.",
 	.options = fence_options,
-	.arguments_min = 1,
-	.arguments_max = 1,
 	.run = run_fence,
 };

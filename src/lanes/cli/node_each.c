@@ -139,9 +139,6 @@ const struct subcommand node_query_command = {
 	.summary = "Ask nodes, through the manager, what they hold",
 	.arguments = "NODES [grants|devices|objects]",
 	.options = cli_options_table,
-	.arguments_min = 1,
-	.arguments_max = 2,
-	.words = "grants devices objects",
 	.run = node_query_run,
 };
 
@@ -172,7 +169,5 @@ const struct subcommand node_clean_command = {
 		   "printed, and the exit\ncode is 75. 'fairlead clean' on a "
 		   "node has more ways.",
 	.options = clean_options,
-	.arguments_min = 1,
-	.arguments_max = 1,
 	.run = node_clean_run,
 };

@@ -92,18 +92,15 @@ static void print_nodes(struct cli *cli, const json_t *answer)
 	output_table(cli, columns, json_object_get(answer, "nodes"));
 }
 
-static int node_list_run(struct cli *cli)
-{
-	return remote_show_all(cli, "node-list", NULL, "nodes", print_nodes);
-}
-
 const struct subcommand node_list_command = {
 	.name = "list",
 	.summary = "List nodes, and what the manager knows of them",
-	.arguments = "",
 	.details = "OWES counts grants that the node has to confirm as taken "
 		   "back, LOST those of\nactive jobs that it does not have "
 		   "any more.",
 	.options = cli_options_table,
-	.run = node_list_run,
+	.run = remote_run,
+	.op = "node-list",
+	.list = "nodes",
+	.show = print_nodes,
 };

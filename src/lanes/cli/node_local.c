@@ -74,50 +74,34 @@ void node_show_status(struct cli *cli, const json_t *status)
 	show_grants(cli, status);
 }
 
-static int show(struct cli *cli, const char *op,
-		void (*print)(struct cli *cli, const json_t *answer))
-{
-	return remote_show(cli, REMOTE_NODE, REMOTE_TIMEOUT_MS, op, NULL,
-			   print);
-}
-
-static int run_status(struct cli *cli)
-{
-	return show(cli, "node-status", node_show_status);
-}
-
-static int run_devices(struct cli *cli)
-{
-	return show(cli, "devices", show_devices);
-}
-
-static int run_objects(struct cli *cli)
-{
-	return show(cli, "objects", show_objects);
-}
-
 const struct subcommand node_status_command = {
 	.name = "status",
 	.summary = "Show this node: its link to the manager, and its grants",
-	.arguments = "",
 	.options = cli_options_table,
-	.run = run_status,
+	.run = remote_run,
+	.op = "node-status",
+	.is_of_node = true,
+	.show = node_show_status,
 };
 
 const struct subcommand node_devices_command = {
 	.name = "devices",
 	.summary = "Show the devices of this node and what is reserved",
-	.arguments = "",
 	.options = cli_options_table,
-	.run = run_devices,
+	.run = remote_run,
+	.op = "devices",
+	.is_of_node = true,
+	.show = show_devices,
 };
 
 const struct subcommand node_objects_command = {
 	.name = "objects",
 	.summary = "Show what is on the devices of this node, ours or not",
-	.arguments = "",
 	.details = "Of Slingshot these are the CXI services, of Ethernet lanes "
 		   "on NICs.",
 	.options = cli_options_table,
-	.run = run_objects,
+	.run = remote_run,
+	.op = "objects",
+	.is_of_node = true,
+	.show = show_objects,
 };

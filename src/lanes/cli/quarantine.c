@@ -51,12 +51,6 @@ static void print_identifiers(struct cli *cli, const json_t *answer)
 	output_table(cli, columns, json_object_get(answer, "identifiers"));
 }
 
-static int run_list(struct cli *cli)
-{
-	return remote_show_all(cli, "quarantine", NULL, "identifiers",
-			       print_identifiers);
-}
-
 static int run_release(struct cli *cli)
 {
 	return remote_show(
@@ -71,9 +65,11 @@ static int run_release(struct cli *cli)
 static const struct subcommand list_command = {
 	.name = "list",
 	.summary = "List identifiers that wait for a node, and why",
-	.arguments = "",
 	.options = cli_options_table,
-	.run = run_list,
+	.run = remote_run,
+	.op = "quarantine",
+	.list = "identifiers",
+	.show = print_identifiers,
 };
 
 static const struct subcommand release_command = {
@@ -87,8 +83,6 @@ static const struct subcommand release_command = {
 		"forced, they are withheld until that node says that they are "
 		"gone.\n'fairlead node fence' is for a node that is gone.",
 	.options = release_options,
-	.arguments_min = 2,
-	.arguments_max = 2,
 	.run = run_release,
 };
 
@@ -101,6 +95,5 @@ static const struct subcommand *const commands[] = {
 const struct subcommand command_quarantine = {
 	.name = "quarantine",
 	.summary = "List and free identifiers in quarantine",
-	.arguments = "COMMAND",
 	.commands = commands,
 };

@@ -50,7 +50,5 @@ const struct subcommand command_release = {
 		"job is over then.\nIdentifiers that a node may still hold "
 		"stay in quarantine. Releasing what is released\nis no error.",
 	.options = cli_options_ask,
-	.arguments_min = 1,
-	.arguments_max = 1,
 	.run = release_run,
 };

@@ -143,21 +143,6 @@ int remote_show(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
 	return code == EXIT_DONE ? output_answer(cli, answer, show) : code;
 }
 
-/* The members of the next question; false when there is none to ask. */
-static bool next_page(json_t *members, const json_t *answer, size_t limit,
-		      size_t count)
-{
-	json_t *after = json_object_get(answer, "after");
-
-	if (!after || (limit > 0 && count >= limit))
-		return false;
-	json_object_set(members, "after", after);
-	if (limit > 0)
-		json_object_set_new(members, "limit",
-				    json_integer(limit - count));
-	return true;
-}
-
 int remote_call_all(struct cli *cli, struct fairlead *handle, const char *op,
 		    json_t *members_owned, const char *list,
 		    json_t **ret_answer)
@@ -165,10 +150,9 @@ int remote_call_all(struct cli *cli, struct fairlead *handle, const char *op,
 	json_auto_t *members = members_owned ? members_owned : json_object();
 	json_auto_t *all = json_array();
 	json_auto_t *warning = NULL;
-	size_t limit = output_number(members, "limit");
-	bool is_more = true;
+	bool is_more;
 
-	while (is_more) {
+	do {
 		json_auto_t *answer = NULL;
 		int code = remote_call(cli, handle, op, json_incref(members),
 				       &answer);
@@ -180,8 +164,9 @@ int remote_call_all(struct cli *cli, struct fairlead *handle, const char *op,
 			warning =
 				json_incref(json_object_get(answer, "warning"));
 		is_more =
-			next_page(members, answer, limit, json_array_size(all));
-	}
+			json_object_set(members, "after",
+					json_object_get(answer, "after")) == 0;
+	} while (is_more);
 	*ret_answer = json_pack("{s:O, s:O*}", list, all, "warning", warning);
 	return EXIT_DONE;
 }
@@ -208,6 +193,19 @@ int remote_show_all(struct cli *cli, const char *op, json_t *members_owned,
 	int code = remote_ask_all(cli, op, members_owned, list, &answer);
 
 	return code == EXIT_DONE ? output_answer(cli, answer, show) : code;
+}
+
+int remote_run(struct cli *cli)
+{
+	const struct subcommand *command = cli->command;
+
+	return command->list ? remote_show_all(cli, command->op, NULL,
+					       command->list, command->show)
+			     : remote_show(cli,
+					   command->is_of_node ? REMOTE_NODE
+							       : REMOTE_MANAGER,
+					   REMOTE_TIMEOUT_MS, command->op, NULL,
+					   command->show);
 }
 
 static bool is_number(const char *text)

@@ -48,8 +48,8 @@ int remote_show(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
 		void (*show)(struct cli *cli, const json_t *answer));
 
 /*
- * Call until there is no more, or there are as many as the member `limit` says:
- * *ret_answer, written on success, has the arrays `list` of all answers in one.
+ * Call for all pages: *ret_answer, written on success, has the arrays `list` of
+ * all answers in one.
  */
 int remote_call_all(struct cli *cli, struct fairlead *handle, const char *op,
 		    json_t *members_owned, const char *list,
@@ -62,6 +62,9 @@ int remote_ask_all(struct cli *cli, const char *op, json_t *members_owned,
 int remote_show_all(struct cli *cli, const char *op, json_t *members_owned,
 		    const char *list,
 		    void (*show)(struct cli *cli, const json_t *answer));
+
+/* The run() of a subcommand that makes one request without members. */
+int remote_run(struct cli *cli);
 
 /*
  * What a person names: a grant id, a grant in text form, a key

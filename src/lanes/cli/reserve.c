@@ -33,14 +33,12 @@ static const struct option_spec options[] = {
 	  .letter = 'T',
 	  .value = "RUNS",
 	  .help = "tasks per node, in the same form (default: 1)" },
-	{ .name = "cpus-per-task", .value = "COUNT", .help = "for the record" },
 	OPTION_INTERCONNECT,
 	OPTION_DRIVER_OPTION,
 	{ .name = "request",
 	  .letter = 'r',
 	  .value = "FILE",
-	  .help = "read the request as JSON; - is stdin",
-	  .complete = COMPLETE_FILES },
+	  .help = "read the request as JSON; - is stdin" },
 	{ .name = "grant", .help = "print the grant, not its id" },
 	OPTION_JSON,
 	OPTION_SOCKET,
@@ -118,11 +116,8 @@ static void set_text(struct cli *cli, json_t *request, const char *option,
 static int make_request(struct cli *cli, json_t *request)
 {
 	const char *key = cli_argument(cli, 0);
-	uint64_t cpus = 0;
-	int code = cli_number(cli, "cpus-per-task", UINT32_MAX, &cpus);
+	int code = set_owner(cli, request);
 
-	if (code == EXIT_DONE)
-		code = set_owner(cli, request);
 	if (code != EXIT_DONE)
 		return code;
 	if (key)
@@ -132,9 +127,6 @@ static int make_request(struct cli *cli, json_t *request)
 	set_text(cli, request, "tasks", "tasks");
 	set_text(cli, request, "interconnect", "interconnect");
 	set_text(cli, request, "option", "options");
-	if (cpus > 0)
-		json_object_set_new(request, "cpus_per_task",
-				    json_integer(cpus));
 	if (!json_object_get(request, "key"))
 		return cli_misuse(cli, "the request needs a key: "
 				       "SUBMITTER/JOB[/ATTEMPT]");
@@ -176,11 +168,10 @@ static int reserve_run(struct cli *cli)
 const struct subcommand command_reserve = {
 	.name = "reserve",
 	.summary = "Reserve a lane for a job, and print the id of its grant",
-	.arguments = "SUBMITTER/JOB[/ATTEMPT]",
+	.arguments = "[SUBMITTER/JOB[/ATTEMPT]]",
 	.details =
 		"The same request again prints the same grant; nothing is done "
 		"twice. The key may\nstand in the file of --request instead.",
 	.options = options,
-	.arguments_max = 1,
 	.run = reserve_run,
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One screen: the manager in a line, nodes and jobs in counts, pools. */
+/*
+ * status: the manager in a line, nodes and jobs in counts, pools; pools: their
+ * sets, for people who look for one identifier.
+ */
 #include "lanes/cli/show.h"
 
 #include "base/cleanup.h"
@@ -39,6 +42,10 @@ static void print_head(struct cli *cli, const json_t *status)
 			"recovering: every identifier counts as used until "
 			"these nodes have registered: %s\n",
 			output_text(status, "awaited"));
+	if (json_is_true(json_object_get(status, "halted")))
+		fprintf(cli->out,
+			"halted: a node has obeyed a manager with a higher "
+			"epoch; see 'fairlead manager recover'\n");
 }
 
 static void print_status(struct cli *cli, const json_t *status)
@@ -48,16 +55,20 @@ static void print_status(struct cli *cli, const json_t *status)
 	show_pools(cli, status);
 }
 
-static int status_run(struct cli *cli)
-{
-	return remote_show(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, "status",
-			   NULL, print_status);
-}
-
 const struct subcommand command_status = {
 	.name = "status",
 	.summary = "Show the manager, its nodes, jobs and pools in numbers",
-	.arguments = "",
 	.options = cli_options_table,
-	.run = status_run,
+	.run = remote_run,
+	.op = "status",
+	.show = print_status,
+};
+
+const struct subcommand command_pools = {
+	.name = "pools",
+	.summary = "Show which identifiers are free, held and quarantined",
+	.options = cli_options_table,
+	.run = remote_run,
+	.op = "pools",
+	.show = show_pools,
 };

@@ -351,7 +351,6 @@ static int reconcile_run(struct cli *cli)
 const struct subcommand command_reconcile = {
 	.name = "reconcile",
 	.summary = "Release grants of jobs that the job manager has forgotten",
-	.arguments = "",
 	.details =
 		"Live grants of the job manager's submitter are compared with "
 		"two lists of its jobs. What\nneither list has, or has as one "

@@ -56,7 +56,6 @@ static int slurm_epilog_run(struct cli *cli)
 const struct subcommand command_slurm_epilog = {
 	.name = "epilog",
 	.summary = "Epilog: take the job's lane back on this node",
-	.arguments = "",
 	.details = SLURM_HOOK_DETAILS,
 	.options = slurm_hook_options,
 	.run = slurm_epilog_run,

@@ -62,7 +62,6 @@ static int slurm_epilog_slurmctld_run(struct cli *cli)
 const struct subcommand command_slurm_epilog_slurmctld = {
 	.name = "epilog-slurmctld",
 	.summary = "EpilogSlurmctld: release the job's lane",
-	.arguments = "",
 	.details = SLURM_HOOK_DETAILS,
 	.options = slurm_hook_options,
 	.run = slurm_epilog_slurmctld_run,

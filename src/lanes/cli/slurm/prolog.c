@@ -69,7 +69,6 @@ static int slurm_prolog_run(struct cli *cli)
 const struct subcommand command_slurm_prolog = {
 	.name = "prolog",
 	.summary = "Prolog: see that the job's lane is on this node",
-	.arguments = "",
 	.details = SLURM_HOOK_DETAILS,
 	.options = slurm_hook_options,
 	.run = slurm_prolog_run,

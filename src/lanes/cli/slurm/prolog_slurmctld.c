@@ -409,7 +409,6 @@ static int slurm_prolog_slurmctld_run(struct cli *cli)
 const struct subcommand command_slurm_prolog_slurmctld = {
 	.name = "prolog-slurmctld",
 	.summary = "PrologSlurmctld: reserve the job's lane and make it",
-	.arguments = "",
 	.details = SLURM_HOOK_DETAILS,
 	.options = slurm_hook_options,
 	.run = slurm_prolog_slurmctld_run,

@@ -20,6 +20,5 @@ static const struct subcommand *const commands[] = {
 const struct subcommand command_slurm = {
 	.name = "slurm",
 	.summary = "Hooks for Slurm",
-	.arguments = "COMMAND",
 	.commands = commands,
 };

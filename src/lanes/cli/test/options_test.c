@@ -61,7 +61,6 @@ static const struct subcommand plain = {
 	.summary = "Do it",
 	.arguments = "[A [B]]",
 	.options = options,
-	.arguments_max = 2,
 	.run = run,
 };
 
@@ -70,7 +69,6 @@ static const struct subcommand prefix = {
 	.summary = "Do it with a program",
 	.arguments = "[PROGRAM ...]",
 	.options = options,
-	.arguments_max = ARGUMENTS_ANY,
 	.is_prefix = true,
 	.run = run,
 };
@@ -78,7 +76,6 @@ static const struct subcommand prefix = {
 static const struct subcommand bare = {
 	.name = "bare",
 	.summary = "Take nothing",
-	.arguments = "",
 	.run = run,
 };
 
@@ -87,7 +84,6 @@ static const struct subcommand *const below[] = { &bare, NULL };
 static const struct subcommand group = {
 	.name = "group",
 	.summary = "Have others",
-	.arguments = "COMMAND",
 	.commands = below,
 };
 
