@@ -322,8 +322,8 @@ static void start_agent(struct node *node)
 	options.address_size =
 		endpoint_address(node->endpoint, options.address);
 	memcpy(options.incarnation, node->incarnation, INCARNATION_SIZE);
-	if (agent_create(&options, &node->agent) < 0 ||
-	    agent_start(node->agent) < 0)
+	node->agent = agent_create(&options);
+	if (agent_start(node->agent) < 0)
 		abort();
 	endpoint_serve(node->endpoint, node->agent);
 }

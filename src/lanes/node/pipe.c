@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "lanes/node/guard/channel.h"
 
 #define READ_SIZE 65536
@@ -82,9 +83,7 @@ int pipe_send(struct pipe *pipe, const void *bytes, size_t size)
 	if (uv_stream_get_write_queue_size(stream) + size >
 	    PIPE_QUEUE_BYTES_MAX)
 		return -ENOBUFS;
-	message = malloc(sizeof(*message) + FRAME_LENGTH_SIZE + size);
-	if (!message)
-		return -ENOMEM;
+	message = memory_alloc(sizeof(*message) + FRAME_LENGTH_SIZE + size);
 	frame_length(size, message->bytes);
 	memcpy(message->bytes + FRAME_LENGTH_SIZE, bytes, size);
 	buf = uv_buf_init((char *)message->bytes,
@@ -107,11 +106,9 @@ static void on_closed(uv_handle_t *handle)
 int pipe_create(uv_loop_t *loop, int fd, const struct pipe_events *events,
 		void *events_ctx, struct pipe **ret_pipe)
 {
-	struct pipe *pipe = calloc(1, sizeof(*pipe));
+	struct pipe *pipe = memory_alloc(sizeof(*pipe));
 	int copy, result;
 
-	if (!pipe)
-		return -ENOMEM;
 	pipe->events = events;
 	pipe->events_ctx = events_ctx;
 	splitter_init(&pipe->splitter, GUARD_MESSAGE_MAX);

@@ -25,7 +25,7 @@ struct pipe;
 
 /*
  * Speak over a copy of fd. The loop and the events are kept by reference.
- * -ENOMEM, or what the system says.
+ * What the system says.
  */
 int pipe_create(uv_loop_t *loop, int fd, const struct pipe_events *events,
 		void *events_ctx, struct pipe **ret_pipe);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "lanes/proto/client.h"
 #include "lanes/node/agent/agent.h"
 #include "lanes/node/pipe.h"
@@ -366,11 +367,9 @@ static int agent_begin(struct node_role *node, struct fairlead_error *ret_error)
 	node->endpoint =
 		node_endpoint_create(node->options.loop, &node->config->fabric,
 				     name, node->options.log);
-	result = agent_create(&options, &node->agent);
-	if (result == 0) {
-		node_endpoint_serve(node->endpoint, node->agent);
-		result = agent_start(node->agent);
-	}
+	node->agent = agent_create(&options);
+	node_endpoint_serve(node->endpoint, node->agent);
+	result = agent_start(node->agent);
 	if (result < 0)
 		return error_set(ret_error, result,
 				 "cannot begin to speak with the guard: %s",
@@ -393,19 +392,13 @@ static void watch_deadline(struct node_role *node)
 int node_start(const struct node_options *options, struct config *config_owned,
 	       struct node_role **ret_node, struct fairlead_error *ret_error)
 {
-	struct node_role *node = calloc(1, sizeof(*node));
+	struct node_role *node = memory_alloc(sizeof(*node));
 	int result;
 
-	if (!node) {
-		config_destroy(config_owned);
-		return error_set(ret_error, -ENOMEM, "memory is out");
-	}
 	node->options = *options;
 	node->config = config_owned;
-	node->config_path = strdup(options->config_path);
-	if (!node->config_path)
-		result = error_set(ret_error, -ENOMEM, "memory is out");
-	else if (!*config_owned->node.manager)
+	node->config_path = memory_text(options->config_path);
+	if (!*config_owned->node.manager)
 		result = error_set(ret_error, -EINVAL,
 				   "the section 'node' does not say where the "
 				   "manager is; set 'manager'");
@@ -446,12 +439,7 @@ void node_reload(struct node_role *node)
 	timeouts.housekeeping_ms = config->node.housekeeping_timeout_ms;
 	/* Against what was started with: it is said again until there is one. */
 	ignored = config_restart_needed(node->config, config, CONFIG_ROLE_NODE);
-	if (agent_configure(node->agent, &timeouts, ignored) < 0) {
-		log_error(options->log,
-			  "the configuration stays as it was error=\"memory is "
-			  "out\"");
-		return;
-	}
+	agent_configure(node->agent, &timeouts, ignored);
 	options->log->level = config->log_level;
 	for (char *line = strtok_r(ignored, "\n", &rest); line;
 	     line = strtok_r(NULL, "\n", &rest))

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/memory.h"
 #include "lanes/node/agent/internal.h"
 
 uint64_t agent_now_ms(const struct agent *agent)
@@ -29,21 +30,17 @@ int agent_ask(struct agent *agent, const struct guard_request *request,
 
 	if (agent->ask_count >= AGENT_ASKS_MAX)
 		return -ENOBUFS;
-	ask = malloc(sizeof(*ask));
-	if (!ask)
-		return -ENOMEM;
-	*ask = (struct agent_ask){ .type = request->type,
-				   .done = done,
-				   .arg = arg };
-	result = guard_request_encode(request, &message);
+	result = memory_check(guard_request_encode(request, &message));
 	if (result == 0)
 		result = agent->options.ops->ask(agent->options.ops_ctx,
 						 message.data, message.size);
 	writer_fini(&message);
-	if (result < 0) {
-		free(ask);
+	if (result < 0)
 		return result;
-	}
+	ask = memory_alloc(sizeof(*ask));
+	*ask = (struct agent_ask){ .type = request->type,
+				   .done = done,
+				   .arg = arg };
 	DL_APPEND(agent->asks, ask);
 	agent->ask_count++;
 	return 0;
@@ -64,37 +61,30 @@ static int grant_compare(const struct mirror_grant *one,
 	return one->grant_id < other->grant_id ? -1 : 1;
 }
 
-static struct mirror_grant *grant_get(struct agent *agent, uint64_t grant_id,
-				      bool may_make)
+static struct mirror_grant *grant_find(struct agent *agent, uint64_t grant_id)
 {
 	struct mirror_grant *grant;
 
 	HASH_FIND(hh, agent->grants, &grant_id, sizeof(grant_id), grant);
-	if (grant || !may_make)
-		return grant;
-	grant = calloc(1, sizeof(*grant));
-	if (!grant)
-		return NULL;
-	grant->grant_id = grant_id;
-	HASH_ADD_INORDER(hh, agent->grants, grant_id, sizeof(grant_id), grant,
-			 grant_compare);
-	if (!hash_was_added(grant))
-		free(take_ptr(grant));
 	return grant;
 }
 
-static int grant_take(struct agent *agent, const struct guard_grant *shown)
+static void grant_take(struct agent *agent, const struct guard_grant *shown)
 {
-	bool is_there = shown->state != GRANT_GONE;
-	struct mirror_grant *grant =
-		grant_get(agent, shown->grant_id, is_there);
+	struct mirror_grant *grant = grant_find(agent, shown->grant_id);
 
-	if (!is_there && grant)
-		grant_remove(agent, grant);
-	if (!is_there)
-		return 0;
-	if (!grant)
-		return -ENOMEM;
+	if (shown->state == GRANT_GONE) {
+		if (grant)
+			grant_remove(agent, grant);
+		return;
+	}
+	if (!grant) {
+		grant = memory_alloc(sizeof(*grant));
+		grant->grant_id = shown->grant_id;
+		HASH_ADD_INORDER(hh, agent->grants, grant_id,
+				 sizeof(grant->grant_id), grant, grant_compare);
+		memory_have(grant->hh.tbl);
+	}
 	if (shown->state == GRANT_REVOKING && grant->state != GRANT_REVOKING) {
 		grant->pause_ms = AGENT_RETRY_MS;
 		grant->retry_ms = agent_now_ms(agent) + grant->pause_ms;
@@ -106,8 +96,7 @@ static int grant_take(struct agent *agent, const struct guard_grant *shown)
 	grant->id_count = shown->id_count;
 	memcpy(grant->ids, shown->ids, sizeof(grant->ids));
 	free(grant->text);
-	grant->text = strdup(shown->text);
-	return grant->text ? 0 : -ENOMEM;
+	grant->text = memory_text(shown->text);
 }
 
 int agent_guard_received(struct agent *agent, const void *bytes, size_t size)
@@ -115,18 +104,16 @@ int agent_guard_received(struct agent *agent, const void *bytes, size_t size)
 	uint32_t owed_before = agent->owed_count;
 	struct guard_reply reply;
 	struct agent_ask *ask = agent->asks;
-	int result = guard_reply_decode(bytes, size, &reply);
+	int result = memory_check(guard_reply_decode(bytes, size, &reply));
 
 	if (result < 0)
 		return result;
-	if (!ask || ask->type != reply.type)
-		result = -EBADMSG;
-	for (size_t i = 0; i < reply.grant_count && result == 0; i++)
-		result = grant_take(agent, &reply.grants[i]);
-	if (result < 0) {
+	if (!ask || ask->type != reply.type) {
 		guard_reply_fini(&reply);
-		return result;
+		return -EBADMSG;
 	}
+	for (size_t i = 0; i < reply.grant_count; i++)
+		grant_take(agent, &reply.grants[i]);
 	agent->epoch = reply.epoch;
 	agent->owed_count = reply.owed_count;
 	agent->key_count = reply.key_count;
@@ -145,7 +132,7 @@ int agent_guard_received(struct agent *agent, const void *bytes, size_t size)
 
 /*
  * What was being taken back when this agent ended may have been somebody's
- * housekeeping, which is in no journal: it begins anew, for all of these.
+ * housekeeping, which is in no journal: it is started again, for all of these.
  */
 static void resume_housekeeping(struct agent *agent)
 {
@@ -194,7 +181,7 @@ static void retry_done(struct agent *agent, void *arg,
 {
 	struct mirror_grant *grant =
 		reply->grant_count > 0
-			? grant_get(agent, reply->grants[0].grant_id, false)
+			? grant_find(agent, reply->grants[0].grant_id)
 			: NULL;
 
 	if (!grant)
@@ -242,21 +229,16 @@ static uint64_t retries_deadline_ms(const struct agent *agent)
 
 /* --- the whole --- */
 
-int agent_create(const struct agent_options *options, struct agent **ret_agent)
+struct agent *agent_create(const struct agent_options *options)
 {
-	_auto_(agent_destroyp) struct agent *agent = calloc(1, sizeof(*agent));
+	struct agent *agent = memory_alloc(sizeof(*agent));
 
-	if (!agent)
-		return -ENOMEM;
 	agent->options = *options;
-	agent->name = strdup(options->name);
-	agent->manager = strdup(options->manager);
-	agent->software = strdup(options->software);
-	if (!agent->name || !agent->manager || !agent->software)
-		return -ENOMEM;
+	agent->name = memory_text(options->name);
+	agent->manager = memory_text(options->manager);
+	agent->software = memory_text(options->software);
 	agent->started_ms = agent_now_ms(agent);
-	*ret_agent = take_ptr(agent);
-	return 0;
+	return agent;
 }
 
 void agent_destroy(struct agent *agent)
@@ -332,17 +314,12 @@ void agent_tick(struct agent *agent)
 	works_tick(agent);
 }
 
-int agent_configure(struct agent *agent, const struct agent_timeouts *timeouts,
-		    const char *restart)
+void agent_configure(struct agent *agent, const struct agent_timeouts *timeouts,
+		     const char *restart)
 {
-	char *copy = strdup(restart);
-
-	if (!copy)
-		return -ENOMEM;
 	free(agent->restart);
-	agent->restart = copy;
+	agent->restart = memory_text(restart);
 	agent->options.timeouts = *timeouts;
-	return 0;
 }
 
 static void reload_done(struct agent *agent, void *arg,

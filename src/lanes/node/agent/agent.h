@@ -116,8 +116,7 @@ struct agent_options {
 	const struct log *log; /* NULL: none */
 };
 
-/* -ENOMEM. */
-int agent_create(const struct agent_options *options, struct agent **ret_agent);
+struct agent *agent_create(const struct agent_options *options);
 void agent_destroy(struct agent *agent);
 DEFINE_AUTO(struct agent, agent_destroy)
 
@@ -128,10 +127,10 @@ void agent_tick(struct agent *agent);
 
 /*
  * restart: what of the configuration waits for a restart, a line each, which
- * clients are told; "" when nothing does. -ENOMEM: nothing has changed.
+ * node-status shows to clients; "" when nothing does.
  */
-int agent_configure(struct agent *agent, const struct agent_timeouts *timeouts,
-		    const char *restart);
+void agent_configure(struct agent *agent, const struct agent_timeouts *timeouts,
+		     const char *restart);
 /* Have the guard read its key file again; the result goes to the log. */
 void agent_reload(struct agent *agent);
 

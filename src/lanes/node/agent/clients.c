@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/node/agent/internal.h"
 
 struct agent_request {
@@ -409,23 +410,20 @@ static bool has_too_many(const struct agent *agent, uid_t uid)
 void agent_client_opened(struct agent *agent, uint64_t peer, uid_t uid)
 {
 	const struct net_seam *net = &agent->options.clients_net;
-	struct agent_client *client = NULL;
+	struct agent_client *client;
 
-	if (has_too_many(agent, uid))
+	if (has_too_many(agent, uid)) {
 		client_refuse(agent, peer, 0, -EAGAIN,
 			      "too many connections of this user are open",
 			      NULL);
-	else
-		client = calloc(1, sizeof(*client));
-	if (client) {
-		client->peer = peer;
-		client->uid = uid;
-		HASH_ADD(hh, agent->clients, peer, sizeof(peer), client);
-		if (hash_was_added(client))
-			return;
+		net->ops->close(net->ctx, peer);
+		return;
 	}
-	free(client);
-	net->ops->close(net->ctx, peer);
+	client = memory_alloc(sizeof(*client));
+	client->peer = peer;
+	client->uid = uid;
+	HASH_ADD(hh, agent->clients, peer, sizeof(peer), client);
+	memory_have(client->hh.tbl);
 }
 
 void agent_client_received(struct agent *agent, uint64_t peer,

@@ -82,10 +82,14 @@ struct agent_client {
 
 struct agent_work; /* work.c */
 
-struct agent_waiter; /* status.c */
-
 struct listing; /* objects.c */
-struct object_waiter;
+
+/* Clients that wait for one answer of the guard: status.c. */
+struct waiters {
+	struct agent_waiter *list;
+	size_t count;
+	uint64_t answered_ms; /* when the guard has answered last; 0: never */
+};
 
 struct agent {
 	struct agent_options options;
@@ -109,18 +113,14 @@ struct agent {
 	uint32_t owed_count;
 	uint8_t key_count;
 	uint32_t key_ids[KEYS_MAX];
-	/* Its word on its drivers; waiters: clients that it is asked for. */
+	/* What it has shown to clients. */
 	struct registration_driver drivers[REGISTRATION_DRIVERS_MAX];
 	size_t driver_count;
-	uint64_t drivers_ms; /* when it was given; 0: never */
-	struct agent_waiter *waiters;
-	size_t waiter_count;
-	struct listing *listings; /* of objects, that the guard is at */
-	struct object_waiter *object_waiters;
-	size_t object_waiter_count;
-	struct guard_object *objects; /* as clients saw them last, or NULL */
+	struct waiters driver_waiters;
+	struct guard_object *objects; /* owned */
 	size_t object_count;
-	uint64_t objects_ms;
+	struct waiters object_waiters;
+	struct listing *listings; /* of objects, that the guard is at */
 	bool endpoint_is_open;
 	char endpoint[FAIRLEAD_ERROR_TEXT_MAX]; /* for people; "": not tried */
 	bool is_drained;
@@ -133,14 +133,7 @@ static inline uint64_t deadline_min(uint64_t one, uint64_t other)
 	return one < other ? one : other;
 }
 
-/* May this user's request wait, too, with so many others? */
-static inline bool waiters_have_room(size_t count, uid_t uid)
-{
-	return count <
-	       (uid == 0 ? AGENT_WAITERS_MAX : AGENT_OTHERS_WAITERS_MAX);
-}
-
-/* Ask the guard; done may be NULL. -ENOBUFS, -ENOMEM, or the seam's error. */
+/* Ask the guard; done may be NULL. -ENOBUFS, or the seam's error. */
 int agent_ask(struct agent *agent, const struct guard_request *request,
 	      ask_fn *done, void *arg);
 
@@ -215,7 +208,7 @@ struct work_order {
 	uint32_t timeout_ms;
 };
 
-/* -EAGAIN at AGENT_WORKS_MAX, or that of others; -ENOMEM. */
+/* -EAGAIN at AGENT_WORKS_MAX, or that of others. */
 int work_begin(struct agent *agent, const struct work_order *order);
 /* The mirror has changed. */
 void works_wake(struct agent *agent);
@@ -247,18 +240,19 @@ void client_refuse(struct agent *agent, uint64_t peer, uint64_t id, int code,
 void client_work_done(struct agent *agent, uint64_t peer);
 void agent_clients_fini(struct agent *agent);
 
-/* --- status.c: node-status, with the guard's word on its drivers --- */
+/* --- status.c: what only the guard knows, for clients --- */
 
-/* Ask for it, when the guard has begun. -ENOBUFS, -ENOMEM. */
+/* Ask for its drivers, when the guard has begun. As agent_ask(). */
 int status_begin(struct agent *agent);
 /*
- * Answer a client's node-status, at once or when the guard has been asked: for
- * others than root it is asked once a second at most.
+ * Answer a client's node-status or objects, at once or when the guard has been
+ * asked: for others than root it is asked once a second at most.
  */
 void status_answer(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid);
+void objects_answer(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid);
 void status_fini(struct agent *agent);
 
-/* --- objects.c: what is on the devices, by the guard's word --- */
+/* --- objects.c: what is on the devices --- */
 
 /* list: borrowed for the call; NULL with an error, which has a text. */
 typedef void objects_fn(struct agent *agent, void *arg, uint64_t number,
@@ -267,12 +261,10 @@ typedef void objects_fn(struct agent *agent, void *arg, uint64_t number,
 
 /*
  * Ask for all objects. arg and number are handed on to `done`, which is called
- * later, or never when this fails: -ENOMEM, and the errors of agent_ask().
+ * later, or never when this fails, as agent_ask() does.
  */
 int objects_ask(struct agent *agent, objects_fn *done, void *arg,
 		uint64_t number);
-/* Answer a client's `objects`; to others than root with one second old. */
-void objects_answer(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid);
 void objects_fini(struct agent *agent);
 
 /* --- view.c: as members of an answer; NULL when memory is out --- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Requests that take a while. An epilog's tries are quick and soon over; those
- * of housekeeping slow down and end with the wish to be drained. Both only
+ * of housekeeping slow down and end with a request for a drain. Both only
  * hurry what the agent does anyway with a lane that is busy.
  *
  *	prolog        wait until the job has a lane here
@@ -18,6 +18,8 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/memory.h"
+
 static void round_begin(struct agent *agent, struct agent_work *work,
 			enum work_phase phase);
 
@@ -33,7 +35,7 @@ static void item_answer(struct work_item *item, int result, const char *text)
 {
 	item->result = result;
 	free(item->text);
-	item->text = strdup(text);
+	item->text = memory_text(text);
 }
 
 static void round_end(struct agent *agent, struct agent_work *work)
@@ -156,7 +158,7 @@ static void object_done(struct agent *agent, void *arg,
 	struct work_object *object = arg;
 
 	object->result = reply->result == -ENOENT ? 0 : reply->result;
-	object->text = strdup(reply->text);
+	object->text = memory_text(reply->text);
 	object->work->asks_open--;
 	round_go_on(agent, object->work);
 }
@@ -203,8 +205,9 @@ static void environment_begin(struct agent *agent, struct agent_work *work)
 
 static void prolog_step(struct agent *agent, struct agent_work *work)
 {
-	bool is_told = work->order.lane.grant_id != 0 &&
-		       (!work->order.has_lane || work->order.is_dry_run);
+	/* The grant says that there is no lane, or what the lane would be. */
+	bool is_known = work->order.lane.grant_id != 0 &&
+			(!work->order.has_lane || work->order.is_dry_run);
 	const struct mirror_grant *grant;
 	char text[256];
 
@@ -213,9 +216,8 @@ static void prolog_step(struct agent *agent, struct agent_work *work)
 		    (grant->state == GRANT_APPLIED || work->order.is_dry_run))
 			break;
 	}
-	if ((grant || is_told) && work_collect(agent, work) < 0) {
-		work_fail(agent, work, -ENOMEM, "memory is out", NULL);
-	} else if (grant || is_told) {
+	if (grant || is_known) {
+		work_collect(agent, work);
 		work_finish(agent, work);
 	} else if (work->order.is_dry_run) {
 		work_fail(agent, work, -ENOENT,
@@ -265,12 +267,11 @@ static void rounds_begin(struct agent *agent, struct agent_work *work,
 			 const struct guard_object *list, size_t count)
 {
 	struct fairlead_error error;
-	int result = work_collect(agent, work);
+	int result = 0;
 
-	if (result == 0)
-		result = work_take_objects(agent, work, list, count);
-	error_set(&error, result, "memory is out");
-	if (result == 0 && work->order.has_object)
+	work_collect(agent, work);
+	work_take_objects(agent, work, list, count);
+	if (work->order.has_object)
 		result = object_check(work, &error);
 	if (result < 0)
 		work_fail(agent, work, result, error.text, NULL);
@@ -331,9 +332,7 @@ int work_begin(struct agent *agent, const struct work_order *order)
 	    (order->uid != 0 &&
 	     agent->others_work_count >= AGENT_OTHERS_WORKS_MAX))
 		return -EAGAIN;
-	work = calloc(1, sizeof(*work));
-	if (!work)
-		return -ENOMEM;
+	work = memory_alloc(sizeof(*work));
 	work->order = *order;
 	work->deadline_ms = agent_now_ms(agent) + order->timeout_ms;
 	work->next_ms =

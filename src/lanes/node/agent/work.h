@@ -41,7 +41,7 @@ struct agent_work {
 	struct work_item *items;
 	size_t item_count;
 	struct work_object *objects;
-	size_t object_count, object_capacity;
+	size_t object_count;
 	bool is_full;  /* there were more objects */
 	size_t cursor; /* next to ask about in this round */
 	size_t asks_open;
@@ -51,11 +51,11 @@ struct agent_work {
 /* True when the grant belongs to the job of the order. */
 bool work_matches(const struct work_order *order,
 		  const struct mirror_grant *grant);
-/* Fill items with the grants that the order is about. -ENOMEM. */
-int work_collect(struct agent *agent, struct agent_work *work);
-/* Fill objects, for clean, with those of the list that it is about. -ENOMEM. */
-int work_take_objects(struct agent *agent, struct agent_work *work,
-		      const struct guard_object *list, size_t count);
+/* Fill items with the grants that the order is about. */
+void work_collect(struct agent *agent, struct agent_work *work);
+/* Fill objects, for clean, with those of the list that it is about. */
+void work_take_objects(struct agent *agent, struct agent_work *work,
+		       const struct guard_object *list, size_t count);
 
 /* --- the end of a work: these free it --- */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/memory.h"
 #include "lanes/node/agent/work.h"
 
 /* --- what it is about --- */
@@ -38,13 +39,10 @@ static bool is_wanted(const struct work_order *order,
 	return order->is_all || grant->state == GRANT_REVOKING;
 }
 
-int work_collect(struct agent *agent, struct agent_work *work)
+void work_collect(struct agent *agent, struct agent_work *work)
 {
-	size_t count = HASH_COUNT(agent->grants);
-
-	work->items = calloc(count > 0 ? count : 1, sizeof(*work->items));
-	if (!work->items)
-		return -ENOMEM;
+	work->items =
+		memory_array(HASH_COUNT(agent->grants), sizeof(*work->items));
 	for (const struct mirror_grant *grant = agent->grants; grant;
 	     grant = grant->hh.next) {
 		if (!is_wanted(&work->order, grant))
@@ -54,27 +52,6 @@ int work_collect(struct agent *agent, struct agent_work *work)
 			.grant_id = grant->grant_id,
 		};
 	}
-	return 0;
-}
-
-static struct work_object *object_make(struct agent_work *work)
-{
-	size_t capacity = work->object_capacity;
-	struct work_object *objects = work->objects;
-
-	if (work->object_count == WORK_OBJECTS_MAX) {
-		work->is_full = true;
-		return NULL;
-	}
-	if (work->object_count == capacity) {
-		capacity = capacity > 0 ? 2 * capacity : 64;
-		objects = reallocarray(objects, capacity, sizeof(*objects));
-		if (!objects)
-			return NULL;
-		work->objects = objects;
-		work->object_capacity = capacity;
-	}
-	return &objects[work->object_count++];
 }
 
 static bool is_wanted_object(const struct work_order *order,
@@ -89,26 +66,28 @@ static bool is_wanted_object(const struct work_order *order,
 	return grant ? is_wanted(order, grant) : order->is_all;
 }
 
-int work_take_objects(struct agent *agent, struct agent_work *work,
-		      const struct guard_object *list, size_t count)
+void work_take_objects(struct agent *agent, struct agent_work *work,
+		       const struct guard_object *list, size_t count)
 {
+	size_t most = count < WORK_OBJECTS_MAX ? count : WORK_OBJECTS_MAX;
+
+	work->objects = memory_array(most, sizeof(*work->objects));
 	for (size_t i = 0; i < count; i++) {
 		const struct registration_object *object = &list[i].object;
 		const struct mirror_grant *grant = view_owner(agent, object);
-		struct work_object *taken;
 
 		if (!is_wanted_object(&work->order, grant, object))
 			continue;
-		taken = object_make(work);
-		if (!taken)
-			return work->is_full ? 0 : -ENOMEM;
-		*taken = (struct work_object){
+		if (work->object_count == most) {
+			work->is_full = true;
+			return;
+		}
+		work->objects[work->object_count++] = (struct work_object){
 			.work = work,
 			.grant_id = grant ? grant->grant_id : 0,
 			.object = *object,
 		};
 	}
-	return 0;
 }
 
 /* --- the end --- */

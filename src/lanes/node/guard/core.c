@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/node/guard/internal.h"
 
 const struct guard_driver *guard_driver(const struct guard *guard,
@@ -50,17 +51,14 @@ static int journal_renew(struct guard *guard)
 
 int batch_commit(struct guard *guard, struct writer *batch)
 {
-	int result = batch->result;
+	int result = memory_check(batch->result);
 
 	if (result == 0 && journal_wants_rewrite(&guard->journal))
 		result = journal_renew(guard);
 	if (result == 0)
 		result = journal_write(&guard->journal, batch->data,
 				       batch->size);
-	/*
-	 * What is on disk and cannot be taken is lost to this process only:
-	 * memory is out. The next one begins from the journal.
-	 */
+	/* A record that its writer cannot read is a bug. */
 	if (result == 0 &&
 	    journal_records_take(batch->data, batch->size, ledger_take,
 				 &guard->ledger, NULL) < 0)
@@ -165,23 +163,19 @@ static int journal_begin(struct guard *guard, struct fairlead_error *ret_error)
 }
 
 /* All at once: they may be many. */
-static int take_back_unfinished(struct guard *guard,
-				struct fairlead_error *ret_error)
+static void take_back_unfinished(struct guard *guard)
 {
-	_auto_(freep) struct revocation *list = NULL;
+	_auto_(freep) struct revocation *list =
+		memory_array(HASH_COUNT(guard->ledger.grants), sizeof(*list));
 	const struct ledger_grant *grant;
 	size_t count = 0;
 
-	list = calloc(HASH_COUNT(guard->ledger.grants) + 1, sizeof(*list));
-	if (!list)
-		return error_set(ret_error, -ENOMEM, "memory is out");
 	for (grant = guard->ledger.grants; grant; grant = grant->hh.next) {
 		if (grant->state == GRANT_APPLYING)
 			list[count++].grant_id = grant->lane.grant_id;
 	}
 	if (count > 0)
 		lanes_revoke(guard, list, count);
-	return 0;
 }
 
 static int keys_load(struct guard *guard, struct fairlead_error *ret_error)
@@ -208,11 +202,10 @@ static int keys_load(struct guard *guard, struct fairlead_error *ret_error)
 int guard_create(const struct guard_config *config, struct guard **ret_guard,
 		 struct fairlead_error *ret_error)
 {
-	_auto_(guard_destroyp) struct guard *guard = calloc(1, sizeof(*guard));
+	_auto_(guard_destroyp) struct guard *guard =
+		memory_alloc(sizeof(*guard));
 	int result;
 
-	if (!guard)
-		return error_set(ret_error, -ENOMEM, "memory is out");
 	guard->config = *config;
 	keys_lock(&guard->keys, sizeof(guard->keys), NULL);
 	result = keys_load(guard, ret_error);
@@ -225,9 +218,7 @@ int guard_create(const struct guard_config *config, struct guard **ret_guard,
 		return result;
 	guard->floor = guard->ledger.floor;
 	rng_fill(&guard->config.rng, guard->nonce, NONCE_START_SIZE);
-	result = take_back_unfinished(guard, ret_error);
-	if (result < 0)
-		return result;
+	take_back_unfinished(guard);
 	*ret_guard = take_ptr(guard);
 	return 0;
 }
@@ -437,13 +428,10 @@ int guard_take(struct guard *guard, const void *request, size_t size,
 		[GUARD_DRIVERS] = inventory_drivers,
 		[GUARD_OBJECTS] = inventory_objects,
 	};
-	_auto_(freep) struct reply *parts = calloc(1, sizeof(*parts));
+	_auto_(freep) struct reply *parts = memory_alloc(sizeof(*parts));
 	struct guard_request asked;
-	int result;
+	int result = memory_check(guard_request_decode(request, size, &asked));
 
-	if (!parts)
-		return -ENOMEM;
-	result = guard_request_decode(request, size, &asked);
 	if (result < 0)
 		return result;
 	guard->replies = replies;

@@ -80,8 +80,8 @@ DEFINE_AUTO(struct guard, guard_destroy)
  * channel: none while the request waits. Only lanes that are to be taken back
  * wait, for those of the next requests or for guard_settle(), and are then taken
  * back together; any other request ends their waiting. Replies keep the order of
- * requests. -EBADMSG: not a request, which an agent never sends; -ENOMEM. The
- * guard is to be ended then.
+ * requests. -EBADMSG: not a request, which an agent never sends. The guard is to
+ * be ended then.
  */
 int guard_take(struct guard *guard, const void *request, size_t size,
 	       struct writer *replies);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "lanes/node/guard/directory.h"
 
 #define NAME_JOURNAL JOURNAL_STORE_NAME
@@ -33,9 +34,7 @@ static int store_read(void *ctx, uint8_t **ret_bytes, size_t *ret_size)
 		return -errno;
 	if (status.st_size > JOURNAL_SIZE_MAX)
 		return -EFBIG;
-	bytes = malloc((size_t)status.st_size + 1);
-	if (!bytes)
-		return -ENOMEM;
+	bytes = memory_alloc((size_t)status.st_size);
 	if (store->fd >= 0)
 		size = read_whole(store->fd, bytes, (size_t)status.st_size);
 	if (size < 0)

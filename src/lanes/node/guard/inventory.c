@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "lanes/node/guard/holding.h"
 #include "lanes/node/guard/internal.h"
@@ -259,11 +260,9 @@ int inventory_register(struct guard *guard, const struct guard_request *request,
 		       struct reply *reply)
 {
 	_auto_(freep) struct inventory *inventory =
-		calloc(1, sizeof(*inventory));
+		memory_alloc(sizeof(*inventory));
 	struct registration *registration;
 
-	if (!inventory)
-		return -ENOMEM;
 	rng_fill(&guard->config.rng, guard->nonce + NONCE_START_SIZE,
 		 NONCE_SIZE - NONCE_START_SIZE);
 	guard->has_nonce = true;
@@ -297,10 +296,8 @@ int inventory_register(struct guard *guard, const struct guard_request *request,
 int inventory_answer(struct guard *guard, struct writer *writer)
 {
 	_auto_(freep) struct inventory *inventory =
-		calloc(1, sizeof(*inventory));
+		memory_alloc(sizeof(*inventory));
 
-	if (!inventory)
-		return -ENOMEM;
 	inventory_take(inventory, guard);
 	remember(inventory, guard);
 	return inventory->is_full
@@ -312,10 +309,8 @@ int inventory_drivers(struct guard *guard, const struct guard_request *request,
 		      struct reply *reply)
 {
 	_auto_(freep) struct inventory *inventory =
-		calloc(1, sizeof(*inventory));
+		memory_alloc(sizeof(*inventory));
 
-	if (!inventory)
-		return -ENOMEM;
 	inventory_take(inventory, guard);
 	inventory->registration.grant_count = 0;
 	inventory->registration.object_count = 0;
@@ -356,9 +351,8 @@ int inventory_objects(struct guard *guard, const struct guard_request *request,
 	struct fairlead_error error;
 	int result = 0;
 
-	reply->objects = calloc(GUARD_OBJECTS_MAX, sizeof(*reply->objects));
-	if (!reply->objects)
-		return -ENOMEM;
+	reply->objects =
+		memory_array(GUARD_OBJECTS_MAX, sizeof(*reply->objects));
 	reply->head.objects = reply->objects;
 	for (size_t i = 0; i < guard->config.driver_count && result == 0; i++) {
 		const struct guard_driver *driver = &guard->config.drivers[i];

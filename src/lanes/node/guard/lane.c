@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "lanes/node/guard/internal.h"
 
@@ -170,11 +171,8 @@ static void undo(struct guard *guard, struct ledger_grant *grant,
 			return;
 		one = (struct revocation){ .grant_id = one.grant_id };
 	}
-	if (record) {
-		grant->record = malloc(sizeof(*record));
-		if (grant->record)
-			*grant->record = *record;
-	}
+	if (record)
+		grant->record = memory_copy(record, sizeof(*record));
 	/* What is busy is REVOKING now: the agent will have it tried again. */
 	lanes_revoke(guard, &one, 1);
 }

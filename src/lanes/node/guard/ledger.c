@@ -21,6 +21,7 @@
 #include <utlist.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 
 static void grant_destroy(struct ledger_grant *grant)
 {
@@ -101,7 +102,7 @@ void ledger_prune(struct ledger *ledger)
 	}
 }
 
-/* --- taking records: 0, -EUCLEAN or -ENOMEM --- */
+/* --- taking records: 0, -EUCLEAN or -EPROTONOSUPPORT --- */
 
 static int take_incarnation(struct ledger *ledger, struct reader *body)
 {
@@ -134,11 +135,9 @@ static int take_epoch(struct ledger *ledger, struct reader *body)
 
 static int take_applying(struct ledger *ledger, struct reader *body)
 {
-	_auto_(freep) struct ledger_grant *grant = calloc(1, sizeof(*grant));
+	_auto_(freep) struct ledger_grant *grant = memory_alloc(sizeof(*grant));
 	const uint8_t *digest;
 
-	if (!grant)
-		return -ENOMEM;
 	grant->state = GRANT_APPLYING;
 	grant->lane.grant_id = read_u64(body);
 	digest = read_bytes(body, DIGEST_SIZE);
@@ -158,8 +157,7 @@ static int take_applying(struct ledger *ledger, struct reader *body)
 	read_text(body, grant->lane.options, sizeof(grant->lane.options));
 	HASH_ADD(hh, ledger->grants, lane.grant_id,
 		 sizeof(grant->lane.grant_id), grant);
-	if (!hash_was_added(grant))
-		return -ENOMEM;
+	memory_have(grant->hh.tbl);
 	(void)take_ptr(grant);
 	return 0;
 }
@@ -173,10 +171,10 @@ static int take_applied(struct ledger *ledger, struct reader *body)
 	bytes = read_blob(body, FAIRLEAD_RECORD_MAX, &size);
 	if (!grant || grant->state != GRANT_APPLYING || !bytes)
 		return -EUCLEAN;
-	grant->record = malloc(sizeof(*grant->record));
 	grant->text = read_text_alloc(body, LEDGER_TEXT_MAX);
-	if (!grant->record || !grant->text)
-		return body->failed ? -EUCLEAN : -ENOMEM;
+	if (!grant->text)
+		return -EUCLEAN;
+	grant->record = memory_alloc(sizeof(*grant->record));
 	grant->record->size = size;
 	memcpy(grant->record->bytes, bytes, size);
 	grant->state = GRANT_APPLIED;
@@ -205,16 +203,11 @@ static int take_tombstone(struct ledger *ledger, struct reader *body)
 
 	/* One that was pruned may come again. */
 	if (!ledger_has_tombstone(ledger, grant_id)) {
-		tombstone = calloc(1, sizeof(*tombstone));
-		if (!tombstone)
-			return -ENOMEM;
+		tombstone = memory_alloc(sizeof(*tombstone));
 		tombstone->grant_id = grant_id;
 		HASH_ADD(hh, ledger->tombstones, grant_id,
 			 sizeof(tombstone->grant_id), tombstone);
-		if (!hash_was_added(tombstone)) {
-			free(tombstone);
-			return -ENOMEM;
-		}
+		memory_have(tombstone->hh.tbl);
 	}
 	if (grant) {
 		HASH_DEL(ledger->grants, grant);
@@ -225,18 +218,16 @@ static int take_tombstone(struct ledger *ledger, struct reader *body)
 
 static int take_owed(struct ledger *ledger, struct reader *body)
 {
-	struct owed *owed = calloc(1, sizeof(*owed));
+	struct owed *owed = memory_alloc(sizeof(*owed));
 	struct owed *old;
 
-	if (!owed)
-		return -ENOMEM;
 	owed->sequence = read_u64(body);
 	owed->grant_id = read_u64(body);
 	owed->result = (int32_t)read_u32(body);
 	owed->text = read_text_alloc(body, LEDGER_TEXT_MAX);
 	if (!owed->text) {
 		free(owed);
-		return body->failed ? -EUCLEAN : -ENOMEM;
+		return -EUCLEAN;
 	}
 	if (owed->sequence >= ledger->next_sequence)
 		ledger->next_sequence = owed->sequence + 1;

@@ -96,8 +96,8 @@ void ledger_fini(struct ledger *ledger);
 /*
  * Take one record; its signature as journal_open() wants it, arg is the
  * ledger. -EPROTONOSUPPORT: of a later version; -EUCLEAN: not a record that
- * can follow what is there; -ENOMEM. The text says so. After an error the
- * ledger can only be given up.
+ * can follow what is there. The text says so. After an error the ledger can
+ * only be given up.
  */
 int ledger_take(void *arg, uint8_t kind, struct reader *body,
 		struct fairlead_error *ret_error);

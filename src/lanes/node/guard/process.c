@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/memory.h"
 #include "lanes/node/guard/directory.h"
 #include "lanes/node/guard/files.h"
 #include "lanes/node/guard/privileges.h"
@@ -265,9 +266,7 @@ static ssize_t message_read(int fd, uint8_t **ret_bytes)
 	if (got < (ssize_t)sizeof(head) || size == 0 ||
 	    size > GUARD_MESSAGE_MAX)
 		return -EBADMSG;
-	bytes = malloc(size);
-	if (!bytes)
-		return -ENOMEM;
+	bytes = memory_alloc(size);
 	got = read_whole(fd, bytes, size);
 	if (got < (ssize_t)size)
 		return got < 0 ? got : -EBADMSG;

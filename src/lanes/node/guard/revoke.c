@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lanes/node/guard/internal.h"
 
 static const struct fairlead_record unknown;
@@ -107,109 +108,66 @@ static void mark_revoking(struct guard *guard, struct revocation *list,
 	}
 }
 
-/* One after the other. */
-static void drivers_revoke_each(struct guard *guard, struct revocation *list,
-				size_t count)
+static bool takes_many(const struct guard_driver *driver)
 {
-	struct fairlead_error error;
+	return driver && driver->is_open && driver->driver->node->revoke_all;
+}
+
+/* Those of one driver that takes many, together. */
+static void driver_revoke_all(struct guard *guard,
+			      const struct guard_driver *driver,
+			      struct revocation *list, size_t count)
+{
+	_auto_(freep) struct fairlead_revocation *asked =
+		memory_array(count, sizeof(*asked));
+	_auto_(freep) struct guard_collector *collectors =
+		memory_array(count, sizeof(*collectors));
+	_auto_(freep) struct revocation **of = memory_array(count, sizeof(*of));
+	size_t asked_count = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		int result = driver_revoke(guard, grant_of(guard, &list[i]),
-					   false, list[i].text, &error);
+		const struct ledger_grant *grant = grant_of(guard, &list[i]);
+		size_t at = asked_count;
 
-		if (result < 0)
-			fail(&list[i], result, error.text);
+		if (guard_driver(guard, grant->driver) != driver)
+			continue;
+		of[at] = &list[i];
+		collectors[at] = collector_of(list[i].text);
+		asked[at].lane = &grant->lane;
+		asked[at].record = record_of(grant);
+		asked[at].warnings = &collectors[at].warnings;
+		asked_count++;
 	}
-}
-
-/* What one driver takes together. */
-struct together {
-	struct fairlead_revocation *asked;
-	struct guard_collector *collectors;
-	struct revocation **of;
-	size_t count;
-};
-
-static bool together_init(struct together *together, size_t max)
-{
-	*together = (struct together){
-		.asked = calloc(max, sizeof(*together->asked)),
-		.collectors = calloc(max, sizeof(*together->collectors)),
-		.of = calloc(max, sizeof(*together->of)),
-	};
-	return together->asked && together->collectors && together->of;
-}
-
-static void together_fini(struct together *together)
-{
-	free(together->asked);
-	free(together->collectors);
-	free(together->of);
-}
-
-static void together_add(struct together *together,
-			 const struct ledger_grant *grant,
-			 struct revocation *revocation)
-{
-	size_t i = together->count++;
-
-	together->of[i] = revocation;
-	together->collectors[i] = collector_of(revocation->text);
-	together->asked[i] = (struct fairlead_revocation){
-		.lane = &grant->lane,
-		.record = record_of(grant),
-		.warnings = &together->collectors[i].warnings,
-	};
-}
-
-static void together_revoke(struct together *together,
-			    const struct guard_driver *driver)
-{
-	if (together->count == 0)
+	if (asked_count == 0)
 		return;
-	driver->driver->node->revoke_all(driver->state, together->asked,
-					 together->count);
-	for (size_t i = 0; i < together->count; i++) {
-		if (together->asked[i].result < 0)
-			fail(together->of[i], together->asked[i].result,
-			     together->asked[i].error.text);
+	driver->driver->node->revoke_all(driver->state, asked, asked_count);
+	for (size_t i = 0; i < asked_count; i++) {
+		if (asked[i].result < 0)
+			fail(of[i], asked[i].result, asked[i].error.text);
 	}
-	together->count = 0;
 }
 
 static void drivers_revoke(struct guard *guard, struct revocation *list,
 			   size_t count)
 {
-	struct together together;
+	struct fairlead_error error;
 
-	if (!together_init(&together, count)) {
-		drivers_revoke_each(guard, list, count);
-		together_fini(&together);
-		return;
-	}
-	for (size_t k = 0; k < guard->config.driver_count; k++) {
-		const struct guard_driver *driver = &guard->config.drivers[k];
-
-		if (!driver->is_open || !driver->driver->node->revoke_all)
-			continue;
-		for (size_t i = 0; i < count; i++) {
-			const struct ledger_grant *grant =
-				grant_of(guard, &list[i]);
-
-			if (guard_driver(guard, grant->driver) == driver)
-				together_add(&together, grant, &list[i]);
-		}
-		together_revoke(&together, driver);
+	for (size_t i = 0; i < guard->config.driver_count; i++) {
+		if (takes_many(&guard->config.drivers[i]))
+			driver_revoke_all(guard, &guard->config.drivers[i],
+					  list, count);
 	}
 	for (size_t i = 0; i < count; i++) {
-		const struct guard_driver *driver =
-			guard_driver(guard, grant_of(guard, &list[i])->driver);
+		const struct ledger_grant *grant = grant_of(guard, &list[i]);
+		int result;
 
-		if (!driver || !driver->is_open ||
-		    !driver->driver->node->revoke_all)
-			drivers_revoke_each(guard, &list[i], 1);
+		if (takes_many(guard_driver(guard, grant->driver)))
+			continue;
+		result = driver_revoke(guard, grant, false, list[i].text,
+				       &error);
+		if (result < 0)
+			fail(&list[i], result, error.text);
 	}
-	together_fini(&together);
 }
 
 static void environments_remove(struct guard *guard, struct revocation *list,
@@ -263,7 +221,7 @@ static void stay(struct guard *guard, const struct revocation *revocation)
 	struct writer batch;
 
 	free(grant->text);
-	grant->text = strdup(revocation->text);
+	grant->text = memory_text(revocation->text);
 	if (!(revocation->flags & LANE_LAST))
 		return;
 	batch_begin(guard, &batch);

@@ -4,10 +4,7 @@
  * all go together: drivers and the journal take little longer for many than for
  * one. Whatever else is asked for finds them gone.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/memory.h"
 #include "lanes/node/guard/internal.h"
 
 bool waiting_has(const struct guard *guard, uint64_t grant_id)
@@ -59,11 +56,9 @@ void waiting_settle(struct guard *guard)
 	guard->waiting_count = 0;
 	lanes_revoke(guard, guard->waiting, count);
 	for (size_t i = 0; i < count; i++) {
-		_auto_(freep) struct reply *reply = calloc(1, sizeof(*reply));
+		_auto_(freep) struct reply *reply =
+			memory_alloc(sizeof(*reply));
 
-		if (reply)
-			answer(guard, &guard->waiting[i], reply);
-		else
-			guard->replies->result = -ENOMEM;
+		answer(guard, &guard->waiting[i], reply);
 	}
 }

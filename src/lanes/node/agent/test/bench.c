@@ -244,7 +244,7 @@ static void agent_begin(struct bench *bench)
 		.sink_data = bench,
 	};
 	memcpy(options.incarnation, bench->world.incarnation, INCARNATION_SIZE);
-	assert_int_equal(agent_create(&options, &bench->agent), 0);
+	bench->agent = agent_create(&options);
 	assert_int_equal(agent_start(bench->agent), 0);
 }
 
