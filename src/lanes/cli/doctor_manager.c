@@ -14,6 +14,7 @@
 #include "lanes/cli/doctor.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
+#include "lanes/client/handle.h"
 #include "lanes/credential/credential.h"
 
 #define CLOCK_WARN_S 1.0
@@ -22,13 +23,11 @@ json_t *doctor_ask(struct fairlead *handle, const char *op,
 		   json_t *members_owned, struct fairlead_error *ret_error)
 {
 	json_auto_t *members = members_owned;
-	_auto_(freep) char *text =
-		members ? json_dumps(members, JSON_COMPACT) : NULL;
-	_auto_(freep) char *json = NULL;
+	json_auto_t *answer = NULL;
 
-	if (fairlead_call(handle, op, text, &json, ret_error) < 0)
+	if (handle_call(handle, op, members, false, &answer, ret_error) < 0)
 		return NULL;
-	return json_loads(json, 0, NULL);
+	return take_ptr(answer);
 }
 
 static void check_epoch(struct doctor *doctor, const json_t *status)

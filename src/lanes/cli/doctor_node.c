@@ -288,11 +288,11 @@ static void check_environment(struct doctor *doctor, struct fairlead *handle)
 static json_t *ask(struct doctor *doctor, struct fairlead *handle,
 		   const char *op)
 {
-	_auto_(freep) char *json = NULL;
 	struct fairlead_error error;
+	json_t *answer = doctor_ask(handle, op, NULL, &error);
 
-	if (fairlead_call(handle, op, NULL, &json, &error) == 0)
-		return json_loads(json, 0, NULL);
+	if (answer)
+		return answer;
 	doctor_say(doctor, DOCTOR_FAIL, op, NULL,
 		   "this node's daemon does not say: %s", error.text);
 	return NULL;

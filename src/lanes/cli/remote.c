@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "lanes/cli/output.h"
+#include "lanes/client/handle.h"
 #include "lanes/proto/names.h"
 
 DEFINE_AUTO(struct fairlead_grant, fairlead_grant_destroy)
@@ -65,20 +66,6 @@ int remote_open(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
 	return EXIT_DONE;
 }
 
-/* Parse an answer and take off what the protocol puts around it. */
-static json_t *open_answer(const char *json, bool is_error)
-{
-	json_t *answer = json ? json_loads(json, 0, NULL) : NULL;
-
-	if (!answer)
-		return NULL;
-	json_object_del(answer, "v");
-	json_object_del(answer, "id");
-	if (!is_error)
-		json_object_del(answer, "result");
-	return answer;
-}
-
 /* Once, however many answers say so. */
 static void print_warning(struct cli *cli, const json_t *answer)
 {
@@ -95,24 +82,21 @@ int remote_call(struct cli *cli, struct fairlead *handle, const char *op,
 {
 	json_auto_t *members = members_owned;
 	json_auto_t *answer = NULL;
-	_auto_(freep) char *text = NULL;
-	_auto_(freep) char *json = NULL;
 	struct fairlead_error error;
 	int code = EXIT_DONE;
 	int result;
 
-	if (ret_answer)
-		*ret_answer = NULL;
-	if (members)
-		text = memory_have(json_dumps(members, JSON_COMPACT));
-	result = fairlead_call(handle, op, text, &json, &error);
-	answer = open_answer(json, result < 0);
+	result = handle_call(handle, op, members, false, &answer, &error);
+	json_object_del(answer, "v");
+	json_object_del(answer, "id");
 	print_warning(cli, answer);
 	if (result < 0) {
 		code = cli_error(cli, &error);
 		cli_hint(cli, output_text(answer, "hint"));
 		if (answer && cli_flag(cli, "json"))
 			output_json(cli, answer);
+	} else {
+		json_object_del(answer, "result");
 	}
 	if (ret_answer)
 		*ret_answer = take_ptr(answer);

@@ -9,37 +9,37 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "base/cleanup.h"
 
 struct waiting {
 	bool is_done;
 	bool is_hinted;
+	bool has_text; /* the caller wants the answer as text */
 	int result;
-	char *json;
+	json_t *answer;
+	char *text;
 	struct fairlead_error *ret_error;
 };
 
-static void finish(void *arg, const struct fairlead_answer *answer)
+static void finish(void *arg, const struct handle_answer *answer)
 {
 	struct waiting *waiting = arg;
-	bool is_hinted = waiting->is_hinted && *answer->hint;
 
 	waiting->is_done = true;
 	waiting->result = answer->result;
-	if (answer->result < 0)
-		error_set(waiting->ret_error, answer->result, "%s%s%s%s",
-			  answer->error, is_hinted ? " (" : "",
-			  is_hinted ? answer->hint : "", is_hinted ? ")" : "");
-	if (!answer->json)
+	if (answer->result < 0 && waiting->is_hinted)
+		handle_error_hinted(answer, waiting->ret_error);
+	else if (answer->result < 0)
+		error_set(waiting->ret_error, answer->result, "%s",
+			  answer->error);
+	waiting->answer = json_incref(answer->object);
+	if (!waiting->has_text || !answer->object)
 		return;
-	waiting->json = strdup(answer->json);
-	if (!waiting->json)
+	waiting->text = strndup(answer->text, answer->text_size);
+	if (!waiting->text)
 		waiting->result =
-			error_set(waiting->ret_error, -ENOMEM, "memory is out");
+			error_set(waiting->ret_error, -ENOMEM, "out of memory");
 }
 
 static uint64_t now_ms(void)
@@ -97,49 +97,58 @@ static int wait_answer(struct fairlead *handle, uint64_t id,
 			 handle->timeout_ms);
 }
 
+static int call_and_wait(struct fairlead *handle, const char *op,
+			 const json_t *members, struct waiting *waiting)
+{
+	uint64_t id;
+	int result;
+
+	if (handle->is_delivering)
+		return error_set(waiting->ret_error, -EDEADLK,
+				 "a callback must not wait for an answer");
+	result = handle_start(handle, op, members,
+			      (struct client_call){ .fn = finish,
+						    .arg = waiting },
+			      &id, waiting->ret_error);
+	if (result < 0)
+		return result;
+	handle_enter(handle);
+	result = wait_answer(handle, id, waiting);
+	handle_leave(handle);
+	return result;
+}
+
 int handle_call(struct fairlead *handle, const char *op, const json_t *members,
-		bool is_hinted, char **ret_json,
+		bool is_hinted, json_t **ret_answer,
 		struct fairlead_error *ret_error)
 {
 	struct waiting waiting = {
 		.is_hinted = is_hinted,
 		.ret_error = ret_error,
 	};
-	uint64_t id;
-	int result;
+	int result = call_and_wait(handle, op, members, &waiting);
 
-	*ret_json = NULL;
-	if (handle->is_delivering)
-		return error_set(ret_error, -EDEADLK,
-				 "a callback must not wait for an answer");
-	result = handle_start(handle, op, members, finish, &waiting, &id,
-			      ret_error);
-	if (result < 0)
-		return result;
-	handle_enter(handle);
-	result = wait_answer(handle, id, &waiting);
-	handle_leave(handle);
-	*ret_json = waiting.json;
+	if (ret_answer)
+		*ret_answer = waiting.answer;
+	else
+		json_decref(waiting.answer);
 	return result;
 }
 
 int fairlead_call(struct fairlead *handle, const char *op, const char *members,
 		  char **ret_json, struct fairlead_error *ret_error)
 {
-	_auto_(freep) char *json = NULL;
+	struct waiting waiting = {
+		.has_text = ret_json != NULL,
+		.ret_error = ret_error,
+	};
 	json_auto_t *object = NULL;
-	int result;
+	int result = handle_members(members, &object, ret_error);
 
+	if (result == 0)
+		result = call_and_wait(handle, op, object, &waiting);
+	json_decref(waiting.answer);
 	if (ret_json)
-		*ret_json = NULL;
-	if (members) {
-		object = json_loads(members, JSON_REJECT_DUPLICATES, NULL);
-		if (!json_is_object(object))
-			return error_set(ret_error, -EINVAL,
-					 "a call's members are no JSON object");
-	}
-	result = handle_call(handle, op, object, false, &json, ret_error);
-	if (ret_json)
-		*ret_json = take_ptr(json);
+		*ret_json = waiting.text;
 	return result;
 }

@@ -61,7 +61,7 @@ static int write_request(struct fairlead *handle, const json_t *request,
 		return error_set(ret_error, result,
 				 "the request is longer than %d bytes",
 				 FAIRLEAD_FRAME_MAX);
-	return error_set(ret_error, result, "memory is out");
+	return error_set(ret_error, result, "out of memory");
 }
 
 static int make_request(uint64_t id, const char *op, const json_t *members,
@@ -79,39 +79,51 @@ static int make_request(uint64_t id, const char *op, const json_t *members,
 			return error_set(ret_error, -EINVAL,
 					 "'%s' cannot be given twice", name);
 		if (json_object_set(request, name, value) < 0)
-			return error_set(ret_error, -ENOMEM, "memory is out");
+			return error_set(ret_error, -ENOMEM, "out of memory");
 	}
 	*ret_request = take_ptr(request);
 	return 0;
 }
 
 int handle_start(struct fairlead *handle, const char *op, const json_t *members,
-		 fairlead_answer_fn *fn, void *arg, uint64_t *ret_id,
+		 struct client_call call, uint64_t *ret_id,
 		 struct fairlead_error *ret_error)
 {
 	json_auto_t *request = NULL;
-	struct client_call *call;
+	struct client_call *slot;
 	int result;
 
 	if (handle->lost.code < 0)
 		return error_set(ret_error, handle->lost.code, "%s",
 				 handle->lost.text);
-	call = find_call(handle, 0);
-	if (!call)
+	slot = find_call(handle, 0);
+	if (!slot)
 		return error_set(ret_error, -EAGAIN,
 				 "%d calls are open on this connection",
 				 FAIRLEAD_CALLS_MAX);
-	result =
-		make_request(handle->next_id, op, members, &request, ret_error);
+	call.id = handle->next_id;
+	result = make_request(call.id, op, members, &request, ret_error);
+	if (result == 0)
+		result = write_request(handle, request, ret_error);
 	if (result < 0)
 		return result;
-	result = write_request(handle, request, ret_error);
-	if (result < 0)
-		return result;
-	*call = (struct client_call){ .id = handle->next_id,
-				      .fn = fn,
-				      .arg = arg };
+	*slot = call;
 	*ret_id = handle->next_id++;
+	return 0;
+}
+
+int handle_members(const char *text, json_t **ret_members,
+		   struct fairlead_error *ret_error)
+{
+	json_auto_t *members = NULL;
+
+	if (!text)
+		return 0;
+	members = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	if (!json_is_object(members))
+		return error_set(ret_error, -EINVAL,
+				 "a call's members are no JSON object");
+	*ret_members = take_ptr(members);
 	return 0;
 }
 
@@ -121,14 +133,22 @@ int fairlead_call_start(struct fairlead *handle, const char *op,
 {
 	json_auto_t *object = NULL;
 	uint64_t id;
+	int result = handle_members(members, &object, ret_error);
 
-	if (members) {
-		object = json_loads(members, JSON_REJECT_DUPLICATES, NULL);
-		if (!json_is_object(object))
-			return error_set(ret_error, -EINVAL,
-					 "a call's members are no JSON object");
-	}
-	return handle_start(handle, op, object, fn, arg, &id, ret_error);
+	if (result == 0)
+		result = handle_start(handle, op, object,
+				      (struct client_call){ .text_fn = fn,
+							    .arg = arg },
+				      &id, ret_error);
+	return result;
+}
+
+int handle_error_hinted(const struct handle_answer *answer,
+			struct fairlead_error *ret_error)
+{
+	return error_set(ret_error, answer->result, "%s%s%s%s", answer->error,
+			 *answer->hint ? " (" : "", answer->hint,
+			 *answer->hint ? ")" : "");
 }
 
 void handle_forget(struct fairlead *handle, uint64_t id)
@@ -141,24 +161,32 @@ void handle_forget(struct fairlead *handle, uint64_t id)
 		*call = (struct client_call){ 0 };
 }
 
+/* json: the text with its zero, which only text_fn wants. */
 static void deliver(struct fairlead *handle, struct client_call *slot,
-		    const struct fairlead_answer *answer)
+		    const struct handle_answer *answer, const char *json)
 {
+	const struct fairlead_answer text_answer = {
+		.result = answer->result,
+		.error = answer->error,
+		.hint = answer->hint,
+		.json = json,
+	};
 	struct client_call call = *slot;
 	bool was_delivering = handle->is_delivering;
 
 	*slot = (struct client_call){ 0 };
-	if (!call.fn)
-		return;
 	handle->is_delivering = true;
-	call.fn(call.arg, answer);
+	if (call.fn)
+		call.fn(call.arg, answer);
+	else if (call.text_fn)
+		call.text_fn(call.arg, &text_answer);
 	handle->is_delivering = was_delivering;
 }
 
 void handle_lose(struct fairlead *handle, int code, const char *text,
 		 const char *hint)
 {
-	struct fairlead_answer answer = {
+	const struct handle_answer answer = {
 		.result = code,
 		.error = text,
 		.hint = hint,
@@ -168,7 +196,7 @@ void handle_lose(struct fairlead *handle, int code, const char *text,
 	error_set(&handle->lost, code, "%s", text);
 	for (size_t i = 0; i < FAIRLEAD_CALLS_MAX; i++)
 		if (handle->calls[i].id)
-			deliver(handle, &handle->calls[i], &answer);
+			deliver(handle, &handle->calls[i], &answer, NULL);
 }
 
 /* 0 when all was sent or the socket is full. */
@@ -202,48 +230,50 @@ static int flush(struct fairlead *handle)
 }
 
 /* 1: an answer was delivered; 0: it was late; -EPROTO: it is none of ours. */
-static int take_answer(struct fairlead *handle,
-		       const struct client_answer *answer, const char *json)
+static int take_answer(struct fairlead *handle, uint64_t id,
+		       const struct handle_answer *answer)
 {
-	struct fairlead_answer delivered = {
-		.result = answer->result,
-		.error = answer->result < 0 ? answer->text : "",
-		.hint = answer->hint ? answer->hint : "",
-		.json = json,
-	};
+	_auto_(freep) char *json = NULL;
 	struct client_call *call;
 
-	if (answer->id >= handle->next_id)
+	if (id >= handle->next_id || (id == 0 && answer->result == 0))
 		return -EPROTO;
-	if (answer->id == 0 && answer->result == 0)
-		return -EPROTO;
-	if (answer->id == 0) {
-		handle_lose(handle, answer->result, answer->text,
-			    delivered.hint);
+	if (id == 0) {
+		handle_lose(handle, answer->result, answer->error,
+			    answer->hint);
 		return 0;
 	}
-	call = find_call(handle, answer->id);
+	call = find_call(handle, id);
 	if (!call)
 		return 0;
-	deliver(handle, call, &delivered);
+	if (call->text_fn) {
+		json = strndup(answer->text, answer->text_size);
+		if (!json)
+			return -ENOMEM;
+	}
+	deliver(handle, call, answer, json);
 	return 1;
 }
 
 static int take_text(struct fairlead *handle, const uint8_t *bytes, size_t size)
 {
-	_auto_(freep) char *json = strndup((const char *)bytes, size);
 	json_auto_t *object = NULL;
-	struct client_answer answer;
-	int result;
+	struct client_answer head;
+	int result = client_parse(bytes, size, &object, NULL);
 
-	if (!json)
-		return -ENOMEM;
-	result = client_parse(bytes, size, &object, NULL);
 	if (result == 0)
-		result = client_answer_open(object, &answer, NULL);
+		result = client_answer_open(object, &head, NULL);
 	if (result < 0)
 		return result == -ENOMEM ? result : -EPROTO;
-	return take_answer(handle, &answer, json);
+	return take_answer(handle, head.id,
+			   &(struct handle_answer){
+				   .result = head.result,
+				   .error = head.result < 0 ? head.text : "",
+				   .hint = head.hint ? head.hint : "",
+				   .object = object,
+				   .text = (const char *)bytes,
+				   .text_size = size,
+			   });
 }
 
 static int take_frame(struct fairlead *handle, const uint8_t *bytes,
@@ -333,7 +363,7 @@ static const char *lost_text(int code)
 	case -EPROTO:
 		return "the daemon does not speak our protocol";
 	case -ENOMEM:
-		return "memory is out";
+		return "out of memory";
 	case -ECONNREFUSED:
 		return "no manager listens there";
 	case -EHOSTUNREACH:

@@ -77,7 +77,7 @@ static int open_tunnel(const char *url, struct fairlead **ret_handle,
 		return result;
 	result = handle_create(fd, tunnel, ret_handle);
 	if (result < 0)
-		return error_set(ret_error, result, "memory is out");
+		return error_set(ret_error, result, "out of memory");
 	return 0;
 }
 
@@ -106,7 +106,7 @@ int fairlead_open(const char *socket_path, struct fairlead **ret_handle,
 	result = handle_create(fd, NULL, ret_handle);
 	fd = -1;
 	if (result < 0)
-		return error_set(ret_error, result, "memory is out");
+		return error_set(ret_error, result, "out of memory");
 	return 0;
 }
 

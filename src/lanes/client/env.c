@@ -155,7 +155,7 @@ static int load(int fd, char **ret_text, size_t *ret_size,
 	ssize_t count;
 
 	if (!text)
-		return error_set(ret_error, -ENOMEM, "memory is out");
+		return error_set(ret_error, -ENOMEM, "out of memory");
 	while (size <= FILE_BYTES_MAX) {
 		count = read(fd, text + size, FILE_BYTES_MAX + 1 - size);
 		if (count < 0 && errno == EINTR)

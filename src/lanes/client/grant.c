@@ -64,7 +64,7 @@ int fairlead_grant_parse(const char *text, struct fairlead_grant **ret_grant,
 	struct fairlead_grant *grant = calloc(1, sizeof(*grant));
 
 	if (!grant)
-		return error_set(ret_error, -ENOMEM, "memory is out");
+		return error_set(ret_error, -ENOMEM, "out of memory");
 	return finish(grant, grant_parse(text, &grant->grant, ret_error),
 		      ret_grant, ret_error);
 }
@@ -76,7 +76,7 @@ int fairlead_grant_decode(const void *bytes, size_t size,
 	struct fairlead_grant *grant = calloc(1, sizeof(*grant));
 
 	if (!grant)
-		return error_set(ret_error, -ENOMEM, "memory is out");
+		return error_set(ret_error, -ENOMEM, "out of memory");
 	return finish(grant,
 		      grant_decode(bytes, size, &grant->grant, ret_error),
 		      ret_grant, ret_error);
@@ -150,7 +150,7 @@ int fairlead_grant_open(const struct fairlead_grant *grant,
 	secret = calloc(1, sizeof(*secret));
 	result = secret ? grant_open(&grant->grant, &keys, &secret->secret,
 				     ret_error)
-			: error_set(ret_error, -ENOMEM, "memory is out");
+			: error_set(ret_error, -ENOMEM, "out of memory");
 	node_keys_fini(&keys);
 	if (result == 0)
 		*ret_secret = secret;

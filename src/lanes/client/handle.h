@@ -15,10 +15,24 @@
 
 #define HANDLE_TIMEOUT_MS 60000 /* unless it is set */
 
+/* An answer, read once; valid during the callback. */
+struct handle_answer {
+	int result;
+	const char *error; /* "" when result is 0 */
+	const char *hint;  /* "" when there is none */
+	json_t *object;    /* NULL: the connection is lost or was closed */
+	const char *text;  /* of the object, without a zero behind it */
+	size_t text_size;
+};
+
+typedef void handle_answer_fn(void *arg, const struct handle_answer *answer);
+
 /* A call that waits for its answer. id 0: the slot is free. */
 struct client_call {
 	uint64_t id;
-	fairlead_answer_fn *fn; /* NULL: nobody wants to know */
+	/* One of them, or neither: nobody wants to know. */
+	handle_answer_fn *fn;
+	fairlead_answer_fn *text_fn;
 	void *arg;
 };
 
@@ -48,9 +62,12 @@ int handle_create(int fd_owned, struct tunnel *tunnel_owned,
 void handle_enter(struct fairlead *handle);
 void handle_leave(struct fairlead *handle);
 
-/* As fairlead_call_start; members may be NULL. *ret_id names the call. */
+/*
+ * As fairlead_call_start; members may be NULL, the call has all but its id,
+ * which is *ret_id.
+ */
 int handle_start(struct fairlead *handle, const char *op, const json_t *members,
-		 fairlead_answer_fn *fn, void *arg, uint64_t *ret_id,
+		 struct client_call call, uint64_t *ret_id,
 		 struct fairlead_error *ret_error);
 /* Nobody wants the answer any more; the callback is not made. */
 void handle_forget(struct fairlead *handle, uint64_t id);
@@ -65,10 +82,16 @@ void handle_lose(struct fairlead *handle, int code, const char *text,
 		 const char *hint);
 
 /*
- * The blocking form with a JSON object for an answer, also when the result is
- * negative and an answer came, else NULL; the caller drops it. is_hinted: the
- * error's text ends with the hint.
+ * The blocking form. *ret_answer (may be NULL) is the answer, also when the
+ * result is negative and an answer came, else NULL; the caller drops it.
+ * is_hinted: the error's text ends with the hint.
  */
 int handle_call(struct fairlead *handle, const char *op, const json_t *members,
-		bool is_hinted, char **ret_json,
+		bool is_hinted, json_t **ret_answer,
 		struct fairlead_error *ret_error);
+/* A request's members from a caller's text; NULL stays NULL. -EINVAL. */
+int handle_members(const char *text, json_t **ret_members,
+		   struct fairlead_error *ret_error);
+/* The error of an answer, with its hint in brackets where there is one. */
+int handle_error_hinted(const struct handle_answer *answer,
+			struct fairlead_error *ret_error);

@@ -16,7 +16,7 @@
 
 static int out_of_memory(struct fairlead_error *ret_error)
 {
-	return error_set(ret_error, -ENOMEM, "memory is out");
+	return error_set(ret_error, -ENOMEM, "out of memory");
 }
 
 /* Members of an operation on one grant. */
@@ -53,10 +53,9 @@ static int make_members(const struct fairlead_request *request,
 }
 
 /* The grant of an answer that succeeded. */
-static int read_grant(const char *json, struct fairlead_grant **ret_grant,
+static int read_grant(const json_t *answer, struct fairlead_grant **ret_grant,
 		      struct fairlead_error *ret_error)
 {
-	json_auto_t *answer = json_loads(json, 0, NULL);
 	const char *text = json_string_value(json_object_get(answer, "grant"));
 
 	if (!text)
@@ -71,15 +70,15 @@ int fairlead_reserve(struct fairlead *handle,
 		     struct fairlead_error *ret_error)
 {
 	json_auto_t *members = NULL;
-	_auto_(freep) char *json = NULL;
+	json_auto_t *answer = NULL;
 	int result = make_members(request, &members, ret_error);
 
 	if (result == 0)
-		result = handle_call(handle, "reserve", members, true, &json,
+		result = handle_call(handle, "reserve", members, true, &answer,
 				     ret_error);
 	if (result < 0)
 		return result;
-	return read_grant(json, ret_grant, ret_error);
+	return read_grant(answer, ret_grant, ret_error);
 }
 
 struct reserving {
@@ -87,19 +86,15 @@ struct reserving {
 	void *arg;
 };
 
-static void reserved(void *arg, const struct fairlead_answer *answer)
+static void reserved(void *arg, const struct handle_answer *answer)
 {
 	_auto_(freep) struct reserving *reserving = arg;
 	struct fairlead_grant *grant = NULL;
 	struct fairlead_error error = { 0 };
-	int result = answer->result;
+	int result = answer->result < 0
+			     ? handle_error_hinted(answer, &error)
+			     : read_grant(answer->object, &grant, &error);
 
-	if (result < 0)
-		error_set(&error, result, "%s%s%s%s", answer->error,
-			  *answer->hint ? " (" : "", answer->hint,
-			  *answer->hint ? ")" : "");
-	else
-		result = read_grant(answer->json, &grant, &error);
 	reserving->fn(reserving->arg, result, grant, &error);
 	fairlead_grant_destroy(grant);
 }
@@ -119,8 +114,10 @@ int fairlead_reserve_start(struct fairlead *handle,
 	*reserving = (struct reserving){ .fn = fn, .arg = arg };
 	result = make_members(request, &members, ret_error);
 	if (result == 0)
-		result = handle_start(handle, "reserve", members, reserved,
-				      reserving, &id, ret_error);
+		result = handle_start(handle, "reserve", members,
+				      (struct client_call){ .fn = reserved,
+							    .arg = reserving },
+				      &id, ret_error);
 	if (result == 0)
 		reserving = NULL;
 	return result;
@@ -181,14 +178,12 @@ int fairlead_apply(struct fairlead *handle, uint64_t grant_id,
 {
 	json_auto_t *members = members_of_grant(grant_id);
 	json_auto_t *answer = NULL;
-	_auto_(freep) char *json = NULL;
 	int result;
 
 	if (!members)
 		return out_of_memory(ret_error);
-	result = handle_call(handle, "apply", members, true, &json, ret_error);
-	if (json)
-		answer = json_loads(json, 0, NULL);
+	result =
+		handle_call(handle, "apply", members, true, &answer, ret_error);
 	if (result < 0)
 		return make_apply_error(answer, result, ret_error);
 	if (ret_warnings)
@@ -206,18 +201,19 @@ static int start(struct fairlead *handle, const char *op, json_t *members_owned,
 
 	if (!members)
 		return out_of_memory(ret_error);
-	return handle_start(handle, op, members, fn, arg, &id, ret_error);
+	return handle_start(handle, op, members,
+			    (struct client_call){ .text_fn = fn, .arg = arg },
+			    &id, ret_error);
 }
 
 static int call(struct fairlead *handle, const char *op, json_t *members_owned,
 		struct fairlead_error *ret_error)
 {
 	json_auto_t *members = members_owned;
-	_auto_(freep) char *json = NULL;
 
 	if (!members)
 		return out_of_memory(ret_error);
-	return handle_call(handle, op, members, true, &json, ret_error);
+	return handle_call(handle, op, members, true, NULL, ret_error);
 }
 
 int fairlead_apply_start(struct fairlead *handle, uint64_t grant_id,

@@ -47,7 +47,7 @@ static int find_user(const char *name, uid_t *ret_uid,
 	char *end;
 
 	if (bytes == NULL)
-		return error_set(ret_error, -ENOMEM, "memory is out");
+		return error_set(ret_error, -ENOMEM, "out of memory");
 	if (*name >= '0' && *name <= '9') {
 		errno = 0;
 		*ret_uid = strtoul(name, &end, 10);
@@ -150,7 +150,7 @@ int tunnel_open(const char *url, int *ret_fd, struct tunnel **ret_tunnel,
 	if (tunnel != NULL)
 		tunnel->url = strdup(url);
 	if (tunnel == NULL || tunnel->url == NULL)
-		return error_set(ret_error, -ENOMEM, "memory is out");
+		return error_set(ret_error, -ENOMEM, "out of memory");
 	result = parse_url(url, &tunnel->manager, &address, ret_error);
 	if (result == 0)
 		result = munge_open(socket == NULL ? "" : socket,
@@ -273,7 +273,7 @@ int tunnel_unwrap(struct tunnel *tunnel, const uint8_t *bytes, size_t size,
 		envelope_parse(ENVELOPE_ANSWER, bytes, size, &answer, &error);
 
 	if (result == -ENOMEM)
-		return error_set(ret_error, result, "memory is out");
+		return error_set(ret_error, result, "out of memory");
 	if (result < 0)
 		return read_plain(tunnel, bytes, size, ret_error);
 	result = check(tunnel, &answer, &error);
