@@ -53,6 +53,7 @@ static void process_end(struct process *process, bool is_power)
 	DL_DELETE(leader->processes, process);
 	if (leader->current == process)
 		leader->current = NULL;
+	free(process->config);
 	free(process);
 }
 
@@ -245,9 +246,10 @@ static int make_engine(struct process *process,
 {
 	struct leader *leader = process->leader;
 	struct world *world = leader->world;
-	struct engine_config_storage storage;
+	struct engine_config_storage *storage =
+		world_allocate(sizeof(*storage));
 	struct engine_options options = {
-		.config = &storage.config,
+		.config = &storage->config,
 		.keys = &world->keys,
 		.clock = sim_clock_seam(&world->clock),
 		.rng = sim_rng_seam(&leader->rng),
@@ -260,9 +262,10 @@ static int make_engine(struct process *process,
 	};
 	int result;
 
-	leader_make_config(leader, &storage);
+	process->config = storage;
+	leader_make_config(leader, storage);
 	if (leader->config.is_broken)
-		storage.slingshot[0].value = leader->config.vni_pool;
+		storage->slingshot[0].value = leader->config.vni_pool;
 	result = engine_create(&options, &process->engine, ret_error);
 	if (result == 0)
 		engine_set_probe(process->engine, on_edge, process);

@@ -67,6 +67,7 @@ struct process {
 	const struct hostlist *part_nodes; /* of the part that is opened */
 	struct store *store;
 	struct engine *engine;
+	struct engine_config_storage *config; /* the engine's */
 	uint64_t epoch;
 	bool is_fenced;     /* its disk belongs to another one, */
 	uint64_t fenced_ms; /* since then */

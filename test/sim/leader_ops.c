@@ -86,14 +86,20 @@ void leader_make_config(const struct leader *leader,
 static int on_reconfigure(void *ctx, struct engine *engine, char **ret_text)
 {
 	struct process *process = ctx;
-	struct engine_config_storage storage;
+	struct engine_config_storage *storage =
+		world_allocate(sizeof(*storage));
 	struct fairlead_error error = { 0 };
 	int result;
 
-	leader_make_config(process->leader, &storage);
-	result = engine_configure(engine, &storage.config, ret_text, &error);
-	if (result < 0)
+	leader_make_config(process->leader, storage);
+	result = engine_configure(engine, &storage->config, ret_text, &error);
+	if (result < 0) {
 		*ret_text = world_text("%s", error.text);
+		free(storage);
+		return result;
+	}
+	free(process->config);
+	process->config = storage;
 	return result;
 }
 

@@ -46,7 +46,7 @@ int engine_create(const struct engine_options *options,
 		memory_alloc(sizeof(*engine));
 	int result;
 
-	engine->config = engine_config_copy(options->config);
+	engine->config = options->config;
 	engine->levels = memory_have(json_object());
 	engine_fanouts_create(engine);
 	engine->clock = options->clock;
@@ -85,7 +85,6 @@ void engine_destroy(struct engine *engine)
 	session_fini(engine);
 	engine_clients_fini(engine);
 	events_fini(engine);
-	engine_config_destroy(engine->config);
 	keys_unlock(engine, sizeof(*engine));
 	free(engine);
 }
@@ -223,22 +222,17 @@ bool engine_is_idle(const struct engine *engine)
 int engine_configure(struct engine *engine, const struct engine_config *config,
 		     char **ret_changes, struct fairlead_error *ret_error)
 {
-	struct engine_config *copy = engine_config_copy(config);
 	int result;
 
 	if (engine->core == NULL)
-		result = error_set(ret_error, -EAGAIN,
-				   "the journal is being read again: %s",
-				   engine->failure.text);
-	else
-		result = core_configure(engine->core, &copy->core, ret_changes,
-					ret_error);
-	if (result < 0) {
-		engine_config_destroy(copy);
+		return error_set(ret_error, -EAGAIN,
+				 "the journal is being read again: %s",
+				 engine->failure.text);
+	result = core_configure(engine->core, &config->core, ret_changes,
+				ret_error);
+	if (result < 0)
 		return result;
-	}
-	engine_config_destroy(engine->config);
-	engine->config = copy;
+	engine->config = config;
 	member_check_all(engine);
 	commit_flush(engine);
 	return 0;

@@ -72,7 +72,10 @@ struct engine_submitter {
 	uid_t uid;
 };
 
-/* Everything is copied. */
+/*
+ * Kept by reference, with all it points to, until engine_configure() has taken
+ * another one: the core is made again from it after a failed commit.
+ */
 struct engine_config {
 	struct core_config core;
 	const char *cluster;

@@ -28,7 +28,7 @@ struct engine {
 	void *ops_ctx;
 	const struct log *log;
 
-	struct engine_config *config; /* a deep copy */
+	const struct engine_config *config; /* the owner's */
 	struct manager_keys keys;
 	struct command_key command_key; /* derived from keys, as the rest */
 	struct command_public publics[KEYS_MAX];
@@ -88,11 +88,6 @@ static inline uint64_t engine_now_ms(const struct engine *engine)
 {
 	return clock_monotonic_ms(&engine->clock);
 }
-
-/* --- engine_config.c --- */
-
-struct engine_config *engine_config_copy(const struct engine_config *config);
-void engine_config_destroy(struct engine_config *config);
 
 /* --- engine_fanout.c: commands to nodes --- */
 

@@ -10,6 +10,7 @@
 #include "lanes/manager/role.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -19,7 +20,114 @@
 #include "sys/files.h"
 #include "sys/rng.h"
 
+/*
+ * --- reload: the whole configuration or nothing of it; keys that are right
+ * are taken in any case ---
+ */
+
+/* One more text to those that are there, a line of its own. */
+static void text_add(char **texts, const char *text)
+{
+	char *joined;
+
+	if (*text == 0)
+		return;
+	joined =
+		memory_format("%s%s%s", *texts, **texts == 0 ? "" : "\n", text);
+	free(*texts);
+	*texts = joined;
+}
+
+/* For people. What waits for a restart is reported again each time. */
+static char *report(const struct manager *manager, const struct config *config,
+		    bool has_new_keys, const char *core_changes)
+{
+	const struct config *started =
+		manager->started == NULL ? manager->config : manager->started;
+	_auto_(freep) char *restart =
+		config_restart_needed(started, config, CONFIG_ROLE_MANAGER);
+	char *all = config_changes(manager->config, config);
+
+	if (has_new_keys)
+		text_add(&all, "keys: those of the file are taken");
+	text_add(&all, core_changes);
+	text_add(&all, restart);
+	return all;
+}
+
+static int take_config(struct manager *manager, struct config *config,
+		       char **ret_text)
+{
+	_auto_(freep) char *changes = NULL;
+	struct manager_keys keys = { 0 };
+	struct role_config *filled = memory_alloc(sizeof(*filled));
+	struct fairlead_error error;
+	bool has_new_keys = false;
+	int result = role_keys_load(config->manager.key, &keys, &error);
+
+	if (result == 0)
+		result = engine_rekey(manager->engine, &keys, &error);
+	if (result >= 0) {
+		has_new_keys = result > 0;
+		role_endpoint_keys(manager, &keys);
+		role_config_fill(config, filled);
+		result = engine_configure(manager->engine, &filled->engine,
+					  &changes, &error);
+	}
+	manager_keys_fini(&keys);
+	if (result < 0) {
+		free(filled);
+		*ret_text = memory_text(error.text);
+		return result;
+	}
+	free(manager->filled);
+	manager->filled = filled;
+	manager->log->level = config->log_level;
+	*ret_text = report(manager, config, has_new_keys, changes);
+	return 0;
+}
+
+static int reconfigure(struct manager *manager, char **ret_text)
+{
+	_auto_(config_destroyp) struct config *config = NULL;
+	int result = config_load(manager->config_path, manager->roles,
+				 manager->drivers, manager->driver_count,
+				 &config, ret_text);
+
+	if (result == 0)
+		result = config_check_files(config, CONFIG_ROLE_MANAGER,
+					    ret_text);
+	if (result == 0)
+		result = take_config(manager, config, ret_text);
+	if (result < 0)
+		return result;
+	if (manager->started == NULL)
+		manager->started = manager->config;
+	else
+		config_destroy(manager->config);
+	manager->config = take_ptr(config);
+	return 0;
+}
+
+void manager_reload(struct manager *manager)
+{
+	_auto_(freep) char *text = NULL;
+	int result = reconfigure(manager, &text);
+
+	if (result < 0)
+		log_error(manager->log, "reload refused, the old one stays: %s",
+			  text);
+	else
+		log_info(manager->log, "reloaded: %s",
+			 *text == 0 ? "nothing has changed" : text);
+}
+
 /* --- what the engine wants done --- */
+
+static int on_reconfigure(void *ctx, struct engine *engine, char **ret_text)
+{
+	return reconfigure(ctx, ret_text);
+}
 
 static int on_replay(void *ctx, struct engine *engine, uint64_t *ret_epoch,
 		     struct fairlead_error *ret_error)
@@ -27,11 +135,6 @@ static int on_replay(void *ctx, struct engine *engine, uint64_t *ret_epoch,
 	struct manager *manager = ctx;
 
 	return journal_replay(manager->store, engine, ret_epoch, ret_error);
-}
-
-static int on_reconfigure(void *ctx, struct engine *engine, char **ret_text)
-{
-	return role_reconfigure(ctx, ret_text);
 }
 
 static const char *on_store_error(void *ctx)
@@ -109,6 +212,7 @@ static void free_manager(struct manager *manager)
 
 	config_destroy(manager->started);
 	config_destroy(manager->config);
+	free(manager->filled);
 	free(manager->config_path);
 	keys_unlock(&manager->hops, sizeof(manager->hops));
 	free(manager);
@@ -268,10 +372,9 @@ static int open_journal(struct manager *manager,
 static int make_engine(struct manager *manager,
 		       struct fairlead_error *ret_error)
 {
-	struct role_config filled;
 	struct manager_keys keys;
 	struct engine_options options = {
-		.config = &filled.engine,
+		.config = &manager->filled->engine,
 		.keys = &keys,
 		.sessions_max = manager->sessions_max,
 		.clock = sys_clock(),
@@ -290,7 +393,6 @@ static int make_engine(struct manager *manager,
 
 	if (result < 0)
 		return result;
-	role_config_fill(manager->config, &filled);
 	role_endpoint_keys(manager, &keys);
 	result = engine_create(&options, &manager->engine, ret_error);
 	manager_keys_fini(&keys);
@@ -338,6 +440,8 @@ int manager_start(const struct manager_options *options,
 	manager->log = options->log;
 	manager->clock = sys_clock();
 	manager->config = config_owned;
+	manager->filled = memory_alloc(sizeof(*manager->filled));
+	role_config_fill(config_owned, manager->filled);
 	manager->commands =
 		commands_create(manager->loop, manager->log, COMMAND_TIMEOUT_MS,
 				on_command_done, manager);

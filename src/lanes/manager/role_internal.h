@@ -40,7 +40,8 @@ struct manager {
 	struct clock_seam clock;
 
 	struct config *config;
-	struct config *started; /* as of the start; NULL: it is config */
+	struct config *started;     /* as of the start; NULL: it is config */
+	struct role_config *filled; /* from config; the engine points to it */
 	struct store *store;
 	struct store_worker *worker;
 	struct engine *engine;
@@ -86,5 +87,3 @@ void role_endpoint_keys(struct manager *manager,
 
 int role_keys_load(const char *path, struct manager_keys *ret_keys,
 		   struct fairlead_error *ret_error);
-/* As engine_ops.reconfigure. */
-int role_reconfigure(struct manager *manager, char **ret_text);

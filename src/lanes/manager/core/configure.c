@@ -94,8 +94,7 @@ void config_take(struct core *core, const struct core_config *config,
 	drivers_take(&core->interconnects, &plan->drivers, &core->probe);
 	core_cursors_apply(core);
 	nodes_foreach(node, &core->nodes) core_reports_attach(core, node);
-	free(core->interconnect);
-	core->interconnect = memory_text(config->interconnect);
+	core->interconnect = config->interconnect;
 	core->apply_timeout_ms = config->apply_timeout_ms;
 	core->revoke_timeout_ms = config->revoke_timeout_ms;
 	core->tombstones.keys_max = config->events_keep;

@@ -92,7 +92,6 @@ void core_destroy(struct core *core)
 	tombstones_fini(&core->tombstones);
 	drivers_fini(&core->interconnects);
 	hostlist_destroy(core->configured_nodes);
-	free(core->interconnect);
 	writer_fini(&core->scratch);
 	free(core->places);
 	free(core->resume);

@@ -80,7 +80,7 @@ struct core_driver_config {
 	size_t setting_count;
 };
 
-/* Everything is copied. */
+/* Kept by reference, with all it points to, until another one is taken. */
 struct core_config {
 	const char *nodes;        /* host list; "" is allowed */
 	const char *interconnect; /* default of requests */

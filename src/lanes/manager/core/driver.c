@@ -194,44 +194,6 @@ void drivers_drop(struct driver_plan *plan)
 
 /* --- taking --- */
 
-static void settings_free(struct interconnect *ic)
-{
-	for (size_t i = 0; i < ic->setting_count; i++) {
-		free((char *)ic->settings[i].name);
-		free((char *)ic->settings[i].value);
-		free((char *)ic->settings[i].content);
-	}
-	free(ic->settings);
-	ic->settings = NULL;
-	ic->setting_count = 0;
-}
-
-static void content_copy(struct fairlead_setting *to,
-			 const struct fairlead_setting *from)
-{
-	char *copy;
-
-	if (from->content == NULL)
-		return;
-	copy = memory_array(from->content_size + 1, 1);
-	memcpy(copy, from->content, from->content_size);
-	to->content = copy;
-	to->content_size = from->content_size;
-}
-
-static void settings_copy(struct interconnect *ic,
-			  const struct core_driver_config *config)
-{
-	ic->settings =
-		memory_array(config->setting_count, sizeof(*ic->settings));
-	ic->setting_count = config->setting_count;
-	for (size_t i = 0; i < config->setting_count; i++) {
-		ic->settings[i].name = memory_text(config->settings[i].name);
-		ic->settings[i].value = memory_text(config->settings[i].value);
-		content_copy(&ic->settings[i], &config->settings[i]);
-	}
-}
-
 static void interconnect_fini(struct interconnect *ic)
 {
 	if (ic->driver == NULL)
@@ -239,7 +201,6 @@ static void interconnect_fini(struct interconnect *ic)
 	ic->driver->manager->destroy(ic->state);
 	for (size_t i = 0; i < ic->pool_count; i++)
 		pool_fini(&ic->pools[i]);
-	settings_free(ic);
 	*ic = (struct interconnect){ 0 };
 }
 
@@ -283,12 +244,12 @@ void drivers_take(struct interconnects *interconnects, struct driver_plan *plan,
 
 		if (ic->driver != NULL)
 			ic->driver->manager->destroy(ic->state);
-		settings_free(ic);
 		ic->driver = config->driver;
+		ic->settings = config->settings;
+		ic->setting_count = config->setting_count;
 		ic->state = plan->list[i].state;
 		pools_take(ic, config->driver->name, plan->list[i].specs,
 			   plan->list[i].pool_count, probe);
-		settings_copy(ic, config);
 	}
 	plan->count = 0;
 }

@@ -22,8 +22,8 @@ struct interconnect {
 	uint32_t job_count; /* jobs in the table that use it */
 	size_t pool_count;
 	struct pool pools[FAIRLEAD_POOLS_MAX];
-	/* What it was configured with. */
-	struct fairlead_setting *settings;
+	/* What it was configured with; the configuration's. */
+	const struct fairlead_setting *settings;
 	size_t setting_count;
 };
 

@@ -52,7 +52,8 @@ static int on_replay(void *ctx, struct engine *engine, uint64_t *ret_epoch,
 static int on_reconfigure(void *ctx, struct engine *engine, char **ret_text)
 {
 	struct bed *bed = ctx;
-	struct engine_config config = bed->config;
+	size_t next = 1 - bed->taken_index;
+	struct engine_config *config = &bed->taken[next];
 	struct fairlead_error error;
 	int result;
 
@@ -60,10 +61,13 @@ static int on_reconfigure(void *ctx, struct engine *engine, char **ret_text)
 		*ret_text = strdup("f:1: wrong\nf:2: wrong too");
 		return bed->reconfigure_result;
 	}
-	config.core.nodes = bed->reconfigure_nodes;
-	result = engine_configure(engine, &config, ret_text, &error);
+	*config = bed->config;
+	config->core.nodes = bed->reconfigure_nodes;
+	result = engine_configure(engine, config, ret_text, &error);
 	if (result < 0)
 		*ret_text = strdup(error.text);
+	else
+		bed->taken_index = next;
 	return result;
 }
 

@@ -104,6 +104,9 @@ struct bed {
 	struct bed_row *journal;
 	struct manager_keys keys;
 	struct engine_config config;
+	/* By a reconfigure: one is the engine's, the other one is free. */
+	struct engine_config taken[2];
+	size_t taken_index;
 	struct engine *engine;
 	size_t sessions_max; /* of the next start */
 	int replay_result;   /* instead of reading the journal */

@@ -93,10 +93,8 @@ static void engine_make(struct bench *bench)
 	static const struct store_ops stores = { .commit = on_commit };
 	static const struct engine_ops ops = { .replay = on_replay,
 					       .store_error = on_store_error };
-	const struct core_driver_config drivers[] = {
-		{ .driver = driver_find("none") },
-	};
-	const struct engine_config config = {
+	static struct core_driver_config drivers[1];
+	static const struct engine_config config = {
 		.core = { .nodes = "n[0-3]",
 			  .interconnect = "none",
 			  .apply_timeout_ms = 1000,
@@ -119,6 +117,7 @@ static void engine_make(struct bench *bench)
 	};
 	struct fairlead_error error = { 0 };
 
+	drivers[0].driver = driver_find("none");
 	if (engine_create(&options, &bench->engine, &error) < 0)
 		fail_msg("%s", error.text);
 }

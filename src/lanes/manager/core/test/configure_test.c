@@ -14,7 +14,7 @@ static int configure(struct fixture *f, char text[2048])
 {
 	struct fairlead_error error;
 	char *changes;
-	int result = core_configure(f->core, &f->config, &changes, &error);
+	int result = fixture_configure(f, &changes, &error);
 
 	/* For people: each line has an end, but the last. */
 	snprintf(text, 2048, "%s%s", result == 0 ? changes : error.text,

@@ -336,8 +336,7 @@ static void a_node_that_leaves_stays_until_the_site_is_told(void **state)
 
 	operator_drain(f, "n0", true, "new cable");
 	f->config.nodes = "n[1-9]";
-	assert_int_equal(core_configure(f->core, &f->config, &changes, &error),
-			 0);
+	assert_int_equal(fixture_configure(f, &changes, &error), 0);
 	assert_string_equal(changes, "nodes leaving: n0");
 	free(changes);
 	fixture_restart(f);

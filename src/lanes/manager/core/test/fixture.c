@@ -288,11 +288,35 @@ static void row_load(struct journal_row *row, void *arg)
 			core_load(loading->core, &store_row, loading->error);
 }
 
+/* As it is now, where it stays as it is. */
+static const struct core_config *config_copy(struct fixture *fixture)
+{
+	struct taken_config *taken = &fixture->taken[1 - fixture->taken_index];
+
+	taken->config = fixture->config;
+	taken->config.drivers = taken->drivers;
+	memcpy(taken->drivers, fixture->drivers, sizeof(taken->drivers));
+	memcpy(taken->settings, fixture->settings, sizeof(taken->settings));
+	taken->drivers[0].settings = taken->settings;
+	return &taken->config;
+}
+
+int fixture_configure(struct fixture *fixture, char **ret_changes,
+		      struct fairlead_error *ret_error)
+{
+	int result = core_configure(fixture->core, config_copy(fixture),
+				    ret_changes, ret_error);
+
+	if (result == 0)
+		fixture->taken_index = 1 - fixture->taken_index;
+	return result;
+}
+
 int fixture_load(struct fixture *fixture, struct core **ret_core,
 		 struct fairlead_error *ret_error)
 {
 	struct loading loading = { .error = ret_error };
-	int result = core_create(&fixture->config, &ops, fixture,
+	int result = core_create(config_copy(fixture), &ops, fixture,
 				 &fixture->clock_seam, &fixture->rng_seam, NULL,
 				 &loading.core, ret_error);
 
@@ -313,6 +337,7 @@ int fixture_start(struct fixture *fixture, bool is_recovery,
 
 	if (result < 0)
 		return result;
+	fixture->taken_index = 1 - fixture->taken_index;
 	core_set_probe(fixture->core, on_edge, fixture);
 	result = core_start(fixture->core, ++fixture->epoch, is_recovery,
 			    ret_error);

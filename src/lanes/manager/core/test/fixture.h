@@ -68,6 +68,13 @@ struct told_effect {
 	bool is_ended;
 };
 
+/* A configuration that a core points to. */
+struct taken_config {
+	struct core_config config;
+	struct core_driver_config drivers[4];
+	struct fairlead_setting settings[SETTINGS_MAX];
+};
+
 struct journal_row;
 struct edge_count;
 
@@ -82,7 +89,9 @@ struct fixture {
 	struct core_config config;
 	struct core_driver_config drivers[4]; /* the last one is off */
 	struct fairlead_setting settings[SETTINGS_MAX]; /* of fake */
-	uint8_t boots[10];                              /* of n0 to n9 */
+	struct taken_config taken[2]; /* one is the core's, the other free */
+	size_t taken_index;
+	uint8_t boots[10];      /* of n0 to n9 */
 	const char *places[10]; /* that they tell for `fake`; NULL: none */
 
 	struct journal_row *journal;
@@ -125,7 +134,10 @@ void fixture_destroy(struct fixture *fixture);
 /* Load and start with the next epoch; the errno of what failed. */
 int fixture_start(struct fixture *fixture, bool is_recovery,
 		  struct fairlead_error *ret_error);
-/* Load only. */
+/* Take the configuration as it is now: core_configure(). */
+int fixture_configure(struct fixture *fixture, char **ret_changes,
+		      struct fairlead_error *ret_error);
+/* Load only; until the next configuration or start. */
 int fixture_load(struct fixture *fixture, struct core **ret_core,
 		 struct fairlead_error *ret_error);
 /* Kill the core and start another one; what was told is kept. */

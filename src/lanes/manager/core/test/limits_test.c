@@ -117,12 +117,10 @@ static void nodes_that_are_named_or_leave_at_once(void **state)
 	core_node_drain(f->core, "m[0-16384]", true, "dust", 1);
 	assert_int_equal(reply_to(f, 1)->result, -EINVAL);
 	f->config.nodes = "";
-	assert_int_equal(core_configure(f->core, &f->config, &changes, &error),
-			 -EINVAL);
+	assert_int_equal(fixture_configure(f, &changes, &error), -EINVAL);
 	assert_contains(error.text, "16384");
 	f->config.nodes = "m0";
-	assert_int_equal(core_configure(f->core, &f->config, &changes, &error),
-			 0);
+	assert_int_equal(fixture_configure(f, &changes, &error), 0);
 	free(changes);
 }
 

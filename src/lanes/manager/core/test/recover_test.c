@@ -169,13 +169,11 @@ static void a_node_that_leaves_is_not_awaited(void **state)
 	recover(f);
 	nodes_up(f, 8);
 	f->config.nodes = "n[0-8]";
-	assert_int_equal(core_configure(f->core, &f->config, &changes, &error),
-			 0);
+	assert_int_equal(fixture_configure(f, &changes, &error), 0);
 	free(changes);
 	assert_string_equal(awaited(f), "n8");
 	f->config.nodes = "n[0-7]";
-	assert_int_equal(core_configure(f->core, &f->config, &changes, &error),
-			 0);
+	assert_int_equal(fixture_configure(f, &changes, &error), 0);
 	free(changes);
 	assert_string_equal(awaited(f), "over");
 }
@@ -196,8 +194,7 @@ static void a_leaving_node_has_spoken_too(void **state)
 	node_up_with(f, "n9", &grant, 1);
 	/* It comes back while it is up: it need not say it again. */
 	f->config.nodes = "n[0-9]";
-	assert_int_equal(core_configure(f->core, &f->config, &changes, &error),
-			 0);
+	assert_int_equal(fixture_configure(f, &changes, &error), 0);
 	free(changes);
 	assert_string_equal(awaited(f), "n[0-8]");
 	nodes_up(f, 9);
@@ -213,8 +210,7 @@ static void a_node_that_comes_is_awaited(void **state)
 	recover(f);
 	nodes_up(f, 9);
 	f->config.nodes = "n[0-9],m0";
-	assert_int_equal(core_configure(f->core, &f->config, &changes, &error),
-			 0);
+	assert_int_equal(fixture_configure(f, &changes, &error), 0);
 	free(changes);
 	assert_string_equal(awaited(f), "n9,m0");
 }

@@ -299,8 +299,7 @@ static void nodes_that_left_are_unknown(void **state)
 
 	assert_int_equal(reserve(f, "slurm/1/0", "n[8-9]", ""), 0);
 	f->config.nodes = "n[0-8]";
-	assert_int_equal(core_configure(f->core, &f->config, &changes, &error),
-			 0);
+	assert_int_equal(fixture_configure(f, &changes, &error), 0);
 	free(changes);
 	assert_int_equal(reserve(f, "slurm/2/0", "n[8-9]", ""), -ENOENT);
 	assert_contains(last_reply(f)->text, "n9");

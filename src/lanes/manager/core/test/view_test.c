@@ -437,8 +437,7 @@ static void explain_knows_what_is_gone_without_events(void **state)
 	assert_int_equal(reserve(f, "slurm/1/0", "n0", ""), 0);
 	release_id(f, 1);
 	f->config.events_keep = 0;
-	assert_int_equal(core_configure(f->core, &f->config, &changes, &error),
-			 0);
+	assert_int_equal(fixture_configure(f, &changes, &error), 0);
 	free(changes);
 	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), 0);
 	release_id(f, 2);
@@ -577,8 +576,7 @@ static void nodes_show_what_they_owe_and_withhold(void **state)
 	node_up_with(f, "n0", &grant, 1);
 	core_node_drain(f->core, "n2", true, "dust", 1);
 	f->config.nodes = "n0,n[2-9]";
-	assert_int_equal(core_configure(f->core, &f->config, &changes, &error),
-			 0);
+	assert_int_equal(fixture_configure(f, &changes, &error), 0);
 	free(changes);
 	view = core_view_nodes(f->core, &root, NULL);
 	assert_int_equal(json_array_size(at(view, "nodes")), 10);

@@ -643,7 +643,7 @@ static void operator_acts(struct world *world)
 	default:
 		f->config.nodes = chance(world, 70) ? "n[0-5]" : "n[0-4]";
 	}
-	if (core_configure(f->core, &f->config, &changes, &error) < 0)
+	if (fixture_configure(f, &changes, &error) < 0)
 		fail_msg("%s", error.text);
 	free(changes);
 }
