@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/cleanup.h"
+#include "base/memory.h"
 #include "limits.h"
 
 #define TIMEOUT_S 300
@@ -19,28 +19,26 @@ static const char help[] =
 	"       scoll-exec [OPTION...] --all [--] COMMAND...\n"
 	"       scoll-exec [OPTION...] --list\n"
 	"\n"
-	"Runs a shell command on nodes, as you, and prints what it writes: "
-	"equal\n"
-	"outputs once, with the nodes that they are of.\n"
+	"Runs a shell command on nodes, as you. Prints equal outputs once, "
+	"with\n"
+	"their nodes.\n"
 	"\n"
-	"  -a, --all             on all nodes that live\n"
-	"  -l, --list            print which nodes live, and which are dead\n"
-	"  -n, --no-merge        each node's output by itself, as it comes\n"
-	"  -j, --json            one JSON object, at the end\n"
+	"  -a, --all             on all live nodes\n"
+	"  -l, --list            print the live nodes and the dead ones\n"
+	"  -n, --no-merge        print each node's output by itself, as it "
+	"comes\n"
 	"  -t, --timeout SECONDS kill the command then (300)\n"
 	"  -S, --maxrc           exit with the largest exit code of all\n"
-	"  -r, --raw             output as it is: it may be bad for a "
-	"terminal\n"
-	"  -q, --quiet           no progress, and nothing of exit codes\n"
+	"  -r, --raw             do not escape control characters of the "
+	"output\n"
 	"      --socket PATH     the daemon's (SCOLL_EXEC_SOCKET, or\n"
 	"                        " EXEC_SOCKET ")\n"
 	"      --munge-socket PATH  munged's (SCOLL_EXEC_MUNGE_SOCKET)\n"
 	"  -h, --help            print this\n"
 	"\n"
-	"Exit code: 0 all nodes have run it, 1 not all, 2 usage, 75 try again\n"
-	"later, 77 not permitted; with --maxrc the largest of the command's, "
-	"255\n"
-	"where it has none.\n";
+	"Exit code: 0 all nodes ran it, 1 not all, 2 usage, 75 try again "
+	"later,\n"
+	"77 not permitted; with --maxrc the command's largest, 255 for none.\n";
 
 static int usage(const char *what)
 {
@@ -62,14 +60,14 @@ static int timeout_parse(const char *text, uint32_t *ret_timeout_ms)
 
 static char *words_join(char **words, int count)
 {
-	_auto_(writer_fini) struct writer text = { 0 };
+	struct writer text = { 0 };
 
 	for (int i = 0; i < count; i++) {
 		write_plain(&text, i > 0 ? " " : "");
 		write_plain(&text, words[i]);
 	}
 	write_u8(&text, 0);
-	return (char *)writer_take(&text, NULL);
+	return memory_have((char *)writer_take(&text, NULL));
 }
 
 static const char *from_environment(const char *name, const char *otherwise)
@@ -91,17 +89,11 @@ static int option_take(struct exec_arguments *arguments, int option)
 	case 'n':
 		arguments->is_separate = true;
 		return 0;
-	case 'j':
-		arguments->is_json = true;
-		return 0;
 	case 'S':
 		arguments->is_maxrc = true;
 		return 0;
 	case 'r':
 		arguments->is_raw = true;
-		return 0;
-	case 'q':
-		arguments->is_quiet = true;
 		return 0;
 	case 't':
 		return timeout_parse(optarg, &arguments->timeout_ms);
@@ -127,12 +119,12 @@ static int operands_take(struct exec_arguments *arguments, int argc,
 		/* "scoll-exec -- uptime" names no node. */
 		if (at == argc || strcmp(argv[at - 1], "--") == 0)
 			return usage("no nodes");
-		arguments->nodes = strdup(argv[at++]);
+		arguments->nodes = memory_text(argv[at++]);
 		if (at < argc && strcmp(argv[at], "--") == 0)
 			at++;
 	}
 	arguments->command = words_join(argv + at, argc - at);
-	if (arguments->command == NULL || *arguments->command == 0)
+	if (*arguments->command == 0)
 		return usage("no command");
 	if (strlen(arguments->command) > EXEC_COMMAND_MAX)
 		return usage("the command is too long");
@@ -145,11 +137,9 @@ int arguments_read(int argc, char **argv, struct exec_arguments *arguments)
 		{ "all", no_argument, NULL, 'a' },
 		{ "list", no_argument, NULL, 'l' },
 		{ "no-merge", no_argument, NULL, 'n' },
-		{ "json", no_argument, NULL, 'j' },
 		{ "timeout", required_argument, NULL, 't' },
 		{ "maxrc", no_argument, NULL, 'S' },
 		{ "raw", no_argument, NULL, 'r' },
-		{ "quiet", no_argument, NULL, 'q' },
 		{ "socket", required_argument, NULL, 's' },
 		{ "munge-socket", required_argument, NULL, 'm' },
 		{ "help", no_argument, NULL, 'h' },
@@ -161,8 +151,8 @@ int arguments_read(int argc, char **argv, struct exec_arguments *arguments)
 	arguments->socket = from_environment("SCOLL_EXEC_SOCKET", EXEC_SOCKET);
 	arguments->munge_socket =
 		from_environment("SCOLL_EXEC_MUNGE_SOCKET", NULL);
-	while ((option = getopt_long(argc, argv, "+alnjt:Srqh", options,
-				     NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "+alnt:Srh", options, NULL)) !=
+	       -1) {
 		if (option == 'h') {
 			fputs(help, stdout);
 			return CODE_DONE;

@@ -15,14 +15,14 @@ enum exec_exit_code {
 };
 
 struct exec_arguments {
-	bool is_all, is_list, is_separate, is_json, is_maxrc, is_raw, is_quiet;
+	bool is_all, is_list, is_separate, is_maxrc, is_raw;
 	uint32_t timeout_ms;
 	const char *socket, *munge_socket;
 	char *nodes, *command;
 };
 
 /*
- * -1: go on; else the exit code: it was said what is wrong, or helped. The
+ * -1: go on; else the exit code, after an error or the help was printed. The
  * caller frees nodes and command in either case.
  */
 int arguments_read(int argc, char **argv, struct exec_arguments *arguments);

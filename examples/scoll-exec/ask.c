@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A round asks all whose answer is missing and who are not known to be dead;
- * the first one by the default tree, later ones by flat trees, in which nobody
- * stands between.
+ * A round asks all nodes that live and have not answered; the first one by the
+ * default tree, later ones by flat trees, without relays.
  *
- * STOP is repeated until all have answered: it may be at a node before what it
- * is to stop.
+ * STOP is repeated until all have answered: it may reach a node before the RUN
+ * that it is to stop.
  */
 #include "ask_internal.h"
 
@@ -14,6 +13,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/memory.h"
 #include "order.h"
 #include "serve.h"
 #include "sys/clock.h"
@@ -28,42 +28,23 @@
 
 static void send_frame(struct exec_ask *ask, struct writer *frame)
 {
-	if (ask->client.send != NULL && frame->result == 0)
+	memory_check(frame->result);
+	if (ask->client.send != NULL)
 		ask->client.send(ask->client.ctx, frame->data, frame->size);
 	writer_fini(frame);
 }
 
-static char *names_format(const struct exec_ask *ask, const uint32_t *places,
-			  uint32_t count)
+void ask_results_send(struct exec_ask *ask)
 {
-	_auto_(freep) const char **names = calloc(count, sizeof(*names));
-
-	if (names == NULL)
-		return NULL;
-	for (uint32_t i = 0; i < count; i++)
-		names[i] = ask->names->names[places[i]];
-	return hostlist_format(names, count);
-}
-
-/* All that is there. */
-void ask_pass_on(struct exec_ask *ask)
-{
-	const uint32_t *places;
-	struct outcome outcome;
-	uint32_t count;
-
-	while (results_next(ask->results, &outcome, &places, &count)) {
-		_auto_(freep) char *names = names_format(ask, places, count);
+	for (;;) {
 		struct writer frame = { 0 };
 
-		if (names == NULL)
-			continue;
-		write_u8(&frame, EXEC_FRAME_RESULT);
-		write_text(&frame, names);
-		write_u8(&frame, outcome.kind);
-		write_u32(&frame, outcome.code);
-		write_u8(&frame, outcome.flags);
-		write_blob(&frame, outcome.output, outcome.size);
+		write_u8(&frame, EXEC_FRAME_RESULTS);
+		if (results_take(ask->results, EXEC_FRAME_MAX - 1, &frame) <=
+		    0) {
+			writer_fini(&frame);
+			break;
+		}
 		send_frame(ask, &frame);
 	}
 }
@@ -80,29 +61,25 @@ static const char *reason_text(int reason)
 	}
 }
 
-static void pass_on_failures(struct exec_ask *ask)
+static void failures_send(struct exec_ask *ask)
 {
-	_auto_(freep) uint32_t *places =
-		calloc(ask->names->count, sizeof(*places));
-
-	for (int reason = 0; places != NULL && reason <= REASON_NONE;
-	     reason++) {
-		_auto_(freep) char *names = NULL;
+	for (int reason = 0; reason <= REASON_NONE; reason++) {
 		struct writer frame = { 0 };
-		uint32_t count = 0;
+		bool has_nodes = false;
 
-		for (uint32_t i = 0; i < ask->names->count; i++) {
-			if (!idset_has(results_known(ask->results), i) &&
-			    ask->reasons[i] == reason)
-				places[count++] = i;
-		}
-		names = count > 0 ? names_format(ask, places, count) : NULL;
-		if (names == NULL)
-			continue;
 		write_u8(&frame, EXEC_FRAME_FAILED);
-		write_text(&frame, names);
 		write_text(&frame, reason_text(reason));
-		send_frame(ask, &frame);
+		for (uint32_t i = 0; i < ask->names->count; i++) {
+			if (idset_has(results_known(ask->results), i) ||
+			    ask->reasons[i] != reason)
+				continue;
+			write_u32(&frame, i);
+			has_nodes = true;
+		}
+		if (has_nodes)
+			send_frame(ask, &frame);
+		else
+			writer_fini(&frame);
 	}
 }
 
@@ -118,7 +95,8 @@ static void ask_destroy(struct exec_ask *ask)
 	results_destroy(ask->results);
 	free(ask->credential);
 	free(ask->nodes);
-	free(ask->places);
+	free(ask->indexes);
+	free(ask->targets);
 	free(ask->reasons);
 	free(ask);
 }
@@ -136,8 +114,8 @@ static void own_done(struct exec_waiter *waiter, const struct outcome *outcome)
 	const struct exec_config *config = ask->front->config;
 
 	ask->is_own_done = true;
-	results_add(ask->results, ask->places[config->self], outcome);
-	ask_pass_on(ask);
+	results_add(ask->results, ask->indexes[config->self], outcome);
+	ask_results_send(ask);
 }
 
 int ask_create(struct front *front, const struct ask_client *client, uid_t uid,
@@ -155,15 +133,8 @@ int ask_create(struct front *front, const struct ask_client *client, uid_t uid,
 	}
 	if (count >= ASKS_MAX || of_user >= ASKS_OF_USER_MAX)
 		return -EBUSY;
-	ask = calloc(1, sizeof(*ask));
-	if (ask == NULL)
-		return -ENOMEM;
-	ask->credential = malloc(size);
-	if (ask->credential == NULL) {
-		free(ask);
-		return -ENOMEM;
-	}
-	memcpy(ask->credential, credential, size);
+	ask = memory_alloc(sizeof(*ask));
+	ask->credential = memory_copy(credential, size);
 	memcpy(ask->secret, secret, EXEC_ID_BYTES);
 	ask->size = size;
 	ask->front = front;
@@ -195,8 +166,8 @@ void ask_stop(struct exec_ask *ask)
 
 /* --- rounds --- */
 
-/* Who has not answered and may yet: as places; how many. */
-static uint32_t missing(struct exec_ask *ask, uint32_t *ret_places)
+/* Put live nodes that have not answered in ask->targets; how many. */
+static uint32_t missing(struct exec_ask *ask)
 {
 	const struct exec_config *config = ask->front->config;
 	uint32_t count = 0;
@@ -207,26 +178,25 @@ static uint32_t missing(struct exec_ask *ask, uint32_t *ret_places)
 		if (idset_has(results_known(ask->results), i))
 			continue;
 		if (ask->nodes[i] == config->self) {
-			if (ask->is_own_asked && !ask->is_own_done)
+			if (ask->is_own_started && !ask->is_own_done)
 				continue;
 		} else if (scoll_peer_query(ask->front->scoll, nid) ==
 			   SCOLL_DEAD) {
 			ask->reasons[i] = REASON_DEAD;
 			continue;
 		}
-		ret_places[count++] = i;
+		ask->targets[count++] = i;
 	}
 	return count;
 }
 
-static void ask_places(struct exec_ask *ask, enum serve_op op,
-		       scoll_tree_type_t tree, const uint32_t *places,
-		       uint32_t count)
+static void ask_targets(struct exec_ask *ask, enum serve_op op,
+			scoll_tree_type_t tree, uint32_t count)
 {
 	uint32_t most = tree == SCOLL_TREE_FLAT ? DELAYED_MAX : count;
 
 	for (uint32_t i = 0; i < count; i += most)
-		ask_collective_start(ask, op, tree, places + i,
+		ask_collective_start(ask, op, tree, ask->targets + i,
 				     count - i < most ? count - i : most);
 }
 
@@ -236,21 +206,16 @@ static bool is_last_round(const struct exec_ask *ask)
 	       sys_monotonic_ns() >= ask->deadline_ns;
 }
 
-/* False: there is nobody left to be asked. */
+/* False: no node is left. */
 static bool next_round(struct exec_ask *ask)
 {
-	_auto_(freep) uint32_t *places =
-		calloc(ask->names->count, sizeof(*places));
-	uint32_t count;
+	uint32_t count = is_last_round(ask) ? 0 : missing(ask);
 
-	if (places == NULL || is_last_round(ask))
-		return false;
-	count = missing(ask, places);
 	if (count == 0)
 		return false;
-	ask_places(ask, SERVE_RUN,
-		   ask->round == 0 ? SCOLL_TREE_DEFAULT : SCOLL_TREE_FLAT,
-		   places, count);
+	ask_targets(ask, SERVE_RUN,
+		    ask->round == 0 ? SCOLL_TREE_DEFAULT : SCOLL_TREE_FLAT,
+		    count);
 	ask->round++;
 	ask->again_ns = sys_monotonic_ns() + (AGAIN_NS << ask->round);
 	return true;
@@ -258,13 +223,9 @@ static bool next_round(struct exec_ask *ask)
 
 static void stop_tick(struct exec_ask *ask, uint64_t now_ns)
 {
-	_auto_(freep) uint32_t *places =
-		calloc(ask->names->count, sizeof(*places));
 	struct collective *collective;
 	uint32_t count;
 
-	if (places == NULL)
-		return;
 	if (now_ns > ask->stop_since_ns + STOP_LAST_NS && !ask->is_aborted) {
 		ask->is_aborted = true;
 		DL_FOREACH (ask->collectives, collective) {
@@ -275,41 +236,27 @@ static void stop_tick(struct exec_ask *ask, uint64_t now_ns)
 	if (ask->stop_count > 0 || now_ns < ask->stop_next_ns)
 		return;
 	ask->stop_next_ns = now_ns + STOP_NS;
-	count = missing(ask, places);
-	if (ask->is_own_asked && !ask->is_own_done)
-		places[count++] = ask->places[ask->front->config->self];
-	ask_places(ask, SERVE_STOP, SCOLL_TREE_FLAT, places, count);
-}
-
-static void finish(struct exec_ask *ask)
-{
-	_auto_(freep) uint32_t *places =
-		calloc(ask->names->count, sizeof(*places));
-
-	if (places != NULL)
-		missing(ask, places); /* notes who is dead */
-	pass_on_failures(ask);
-	ask_over(ask, 0, "");
+	count = missing(ask);
+	if (ask->is_own_started && !ask->is_own_done)
+		ask->targets[count++] = ask->indexes[ask->front->config->self];
+	ask_targets(ask, SERVE_STOP, SCOLL_TREE_FLAT, count);
 }
 
 static void ask_step(struct exec_ask *ask, uint64_t now_ns)
 {
-	bool is_own_open = ask->is_own_asked && !ask->is_own_done;
+	bool is_own_open = ask->is_own_started && !ask->is_own_done;
 
 	if (ask->stop_since_ns != 0 && (ask->run_count > 0 || is_own_open))
 		stop_tick(ask, now_ns);
 	if (ask->run_count > 0)
 		return;
-	if (ask->again_ns > now_ns && !is_last_round(ask)) {
-		_auto_(freep) uint32_t *places =
-			calloc(ask->names->count, sizeof(*places));
-
-		if (places == NULL || missing(ask, places) > 0)
-			return;
-	}
+	if (ask->again_ns > now_ns && !is_last_round(ask) && missing(ask) > 0)
+		return;
 	if (next_round(ask) || is_own_open || ask->stop_count > 0)
 		return;
-	finish(ask);
+	missing(ask); /* notes the dead nodes */
+	failures_send(ask);
+	ask_over(ask, 0, "");
 }
 
 void ask_tick(struct front *front)
@@ -329,7 +276,7 @@ static int take_names(struct exec_ask *ask, const char *text,
 		      struct fairlead_error *ret_error)
 {
 	const struct exec_config *config = ask->front->config;
-	int result = hostlist_parse(text, &ask->names, ret_error);
+	int result = memory_check(hostlist_parse(text, &ask->names, ret_error));
 	uint32_t nodes = (uint32_t)config->node_count;
 
 	if (result < 0)
@@ -337,12 +284,11 @@ static int take_names(struct exec_ask *ask, const char *text,
 	if (ask->names->count > EXEC_NODES_MAX)
 		return error_set(ret_error, -E2BIG, "more than %d nodes",
 				 EXEC_NODES_MAX);
-	ask->nodes = calloc(ask->names->count, sizeof(*ask->nodes));
-	ask->places = calloc(nodes, sizeof(*ask->places));
-	ask->reasons = calloc(ask->names->count, sizeof(*ask->reasons));
-	if (ask->nodes == NULL || ask->places == NULL || ask->reasons == NULL)
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	memset(ask->places, 0xff, nodes * sizeof(*ask->places));
+	ask->nodes = memory_array(ask->names->count, sizeof(*ask->nodes));
+	ask->indexes = memory_array(nodes, sizeof(*ask->indexes));
+	ask->reasons = memory_array(ask->names->count, sizeof(*ask->reasons));
+	ask->targets = memory_array(ask->names->count, sizeof(*ask->targets));
+	memset(ask->indexes, 0xff, nodes * sizeof(*ask->indexes));
 	for (uint32_t i = 0; i < ask->names->count; i++) {
 		const char *name = ask->names->names[i];
 		int node = config_find(config, name);
@@ -350,14 +296,15 @@ static int take_names(struct exec_ask *ask, const char *text,
 		if (node < 0)
 			return error_set(ret_error, -EINVAL,
 					 "no node has the name '%s'", name);
-		if (ask->places[node] != UINT32_MAX)
+		if (ask->indexes[node] != UINT32_MAX)
 			return error_set(ret_error, -EINVAL,
 					 "'%s' is there twice", name);
 		ask->nodes[i] = node;
-		ask->places[node] = i;
+		ask->indexes[node] = i;
 		ask->reasons[i] = REASON_NONE;
 	}
-	return results_create((uint32_t)ask->names->count, &ask->results);
+	ask->results = results_create((uint32_t)ask->names->count);
+	return 0;
 }
 
 static int begin(struct exec_ask *ask, const struct launcher_answer *answer,
@@ -413,8 +360,8 @@ void ask_destroy_all(struct front *front)
 
 		if (ask->client.over != NULL)
 			ask->client.over(ask->client.ctx, -ESHUTDOWN,
-					 "the daemon ends");
-		/* scoll_fini() has ended them, and they could not end now. */
+					 "the daemon is stopping");
+		/* scoll_fini() has ended them. */
 		assert(ask->collectives == NULL);
 		ask_destroy(ask);
 	}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One collective to some places: its group, its payload, and who failed. A
- * group that cannot be populated, as one of its nodes is dying, is made in
- * halves.
+ * One collective to some of the nodes: its group, its payload, its failures. A
+ * group that cannot be populated because a node is dying is made in halves.
  */
 #include "ask_internal.h"
 
@@ -11,6 +10,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/memory.h"
 #include "order.h"
 #include "sys/clock.h"
 
@@ -34,11 +34,11 @@ void ask_collective_end(struct collective *collective)
 static void note_reason(struct collective *collective, uint32_t i, int reason)
 {
 	if (collective->op == SERVE_RUN)
-		collective->ask->reasons[collective->places[i]] =
+		collective->ask->reasons[collective->targets[i]] =
 			(uint8_t)reason;
 }
 
-/* A group can take long; meanwhile the client may have had all stopped. */
+/* The client may stop it while its group is made. */
 static bool is_stopped(const struct collective *collective)
 {
 	return collective->op == SERVE_RUN &&
@@ -53,16 +53,16 @@ static void collective_failed(struct collective *collective, int result)
 		     : result == -ENOMEM  ? SCOLL_ERROR_NOMEM
 					  : SCOLL_ERROR_NET_SEND;
 
-	log_info(ask->front->log, "a collective was not sent nodes=%u error=%d",
+	log_info(ask->front->log, "collective not sent nodes=%u error=%d",
 		 collective->count, -result);
 	if (collective->is_populated && collective->count > 1 &&
 	    !is_stopped(collective) && result != -EAGAIN && result != -ENOMEM) {
 		uint32_t half = collective->count / 2;
 
 		ask_collective_start(ask, collective->op, collective->tree,
-				     collective->places, half);
+				     collective->targets, half);
 		ask_collective_start(ask, collective->op, collective->tree,
-				     collective->places + half,
+				     collective->targets + half,
 				     collective->count - half);
 	} else {
 		for (uint32_t i = 0; i < collective->count; i++)
@@ -71,12 +71,12 @@ static void collective_failed(struct collective *collective, int result)
 	ask_collective_end(collective);
 }
 
-static void on_gathered(void *ctx)
+static void on_merged(void *ctx)
 {
-	ask_pass_on(((struct collective *)ctx)->ask);
+	ask_results_send(((struct collective *)ctx)->ask);
 }
 
-static void on_asked(void *ctx)
+static void on_start(void *ctx)
 {
 	struct collective *collective = ctx;
 	struct exec_ask *ask = collective->ask;
@@ -86,8 +86,8 @@ static void on_asked(void *ctx)
 	if (collective->op == SERVE_STOP) {
 		exec_digest(ask->credential, ask->size, key);
 		runs_stop(front->runs, key, ask->secret);
-	} else if (!ask->is_own_asked) {
-		ask->is_own_asked = true;
+	} else if (!ask->is_own_started) {
+		ask->is_own_started = true;
 		runs_join(front->runs, ask->credential, ask->size,
 			  front->config->nodes[front->config->self].nid,
 			  &ask->own);
@@ -104,10 +104,10 @@ static void on_over(void *ctx, const scoll_request_t *request)
 	while (collective->op == SERVE_RUN &&
 	       scoll_request_failure_next(request, &cursor, &failure) > 0) {
 		int node = config_find_nid(ask->front->config, failure.nid);
-		uint32_t place = node < 0 ? UINT32_MAX : ask->places[node];
+		uint32_t index = node < 0 ? UINT32_MAX : ask->indexes[node];
 
-		if (place != UINT32_MAX)
-			ask->reasons[place] = (uint8_t)failure.type;
+		if (index != UINT32_MAX)
+			ask->reasons[index] = (uint8_t)failure.type;
 	}
 	ask_collective_end(collective);
 }
@@ -127,8 +127,8 @@ static void on_group(int status, scoll_group_t *group, const void *private)
 {
 	struct collective *collective = (struct collective *)private;
 	struct exec_ask *ask = collective->ask;
-	struct serve_root root = { .gathered = on_gathered,
-				   .asked = on_asked,
+	struct serve_root root = { .merged = on_merged,
+				   .start = on_start,
 				   .over = on_over,
 				   .ctx = collective };
 	bool has_bulk = collective->bulk.iov_len > 0;
@@ -197,18 +197,17 @@ static int group_make(struct collective *collective)
 	const struct exec_ask *ask = collective->ask;
 	const struct exec_config *config = ask->front->config;
 	_auto_(freep) scoll_target_t *targets =
-		calloc(collective->count, sizeof(*targets));
+		memory_array(collective->count, sizeof(*targets));
 	_auto_(freep) scoll_tag_t *tags =
-		calloc(collective->count, sizeof(*tags));
+		memory_array(collective->count, sizeof(*tags));
 
-	if (targets == NULL || tags == NULL || collective->payload.result < 0)
-		return -ENOMEM;
+	memory_check(collective->payload.result);
 	for (uint32_t i = 0; i < collective->count; i++) {
-		uint32_t place = collective->places[i];
+		uint32_t index = collective->targets[i];
 
-		serve_tag(place, &tags[i]);
+		serve_tag(index, &tags[i]);
 		targets[i] = (scoll_target_t){
-			.nid = config->nodes[ask->nodes[place]].nid,
+			.nid = config->nodes[ask->nodes[index]].nid,
 			.tags = &tags[i],
 			.count = 1,
 		};
@@ -220,24 +219,19 @@ static int group_make(struct collective *collective)
 }
 
 void ask_collective_start(struct exec_ask *ask, enum serve_op op,
-			  scoll_tree_type_t tree, const uint32_t *places,
+			  scoll_tree_type_t tree, const uint32_t *targets,
 			  uint32_t count)
 {
 	struct collective *collective =
-		calloc(1, sizeof(*collective) + count * sizeof(*places));
+		memory_alloc(sizeof(*collective) + count * sizeof(*targets));
 	int result;
 
-	if (collective == NULL) {
-		for (uint32_t i = 0; op == SERVE_RUN && i < count; i++)
-			ask->reasons[places[i]] = SCOLL_ERROR_NOMEM;
-		return;
-	}
 	collective->ask = ask;
 	collective->op = op;
 	collective->tree = tree;
 	collective->count = count;
 	collective->is_populated = count > DELAYED_MAX;
-	memcpy(collective->places, places, count * sizeof(*places));
+	memcpy(collective->targets, targets, count * sizeof(*targets));
 	DL_APPEND(ask->collectives, collective);
 	if (op == SERVE_STOP)
 		ask->stop_count++;

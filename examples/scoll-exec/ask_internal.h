@@ -8,12 +8,12 @@
 #include "serve.h"
 
 #define SECOND_NS   UINT64_C(1000000000)
-#define DELAYED_MAX 32 /* nodes of a group that is told with its request */
+#define DELAYED_MAX 32 /* nodes of a group that is made by its request */
 #define REASON_DEAD SCOLL_ERROR_COUNT
 #define REASON_NONE (SCOLL_ERROR_COUNT + 1)
 
 struct exec_ask {
-	struct exec_waiter own; /* first: the outcome of this node */
+	struct exec_waiter own; /* first; for the outcome of this node */
 	struct exec_ask *prev, *next;
 	struct front *front;
 	struct ask_client client; /* send is NULL: it is gone */
@@ -25,9 +25,11 @@ struct exec_ask {
 	bool is_begun;
 
 	struct hostlist *names;
-	int *nodes;       /* of a place: index in the configuration */
-	uint32_t *places; /* of such an index: the place, or UINT32_MAX */
-	uint8_t *reasons; /* of a place: why there is no answer */
+	int *nodes; /* of each name: index in the configuration */
+	uint32_t
+		*indexes; /* of each configured node: in names, or UINT32_MAX */
+	uint8_t *reasons; /* of each name: why there is no answer */
+	uint32_t *targets; /* for missing() */
 	struct results *results;
 	uint64_t deadline_ns;
 	int round;
@@ -35,8 +37,8 @@ struct exec_ask {
 	int run_count;     /* collectives under way */
 	int stop_count;
 	struct collective *collectives;
-	bool is_own_asked, is_own_done;
-	uint64_t stop_since_ns; /* 0: nobody has said so */
+	bool is_own_started, is_own_done;
+	uint64_t stop_since_ns; /* 0: not stopped */
 	uint64_t stop_next_ns;
 	bool is_aborted;
 };
@@ -52,13 +54,13 @@ struct collective {
 	struct iovec bulk;
 	bool is_populated;
 	uint32_t count;
-	uint32_t places[];
+	uint32_t targets[]; /* indexes in the ask's names */
 };
 
-/* Give the client all results that are there. */
-void ask_pass_on(struct exec_ask *ask);
-/* Ask these places; when it is over it is gone, and notes why who failed. */
+/* Send the client all results that are there. */
+void ask_results_send(struct exec_ask *ask);
+/* It notes the reasons of nodes that fail, and destroys itself at its end. */
 void ask_collective_start(struct exec_ask *ask, enum serve_op op,
-			  scoll_tree_type_t tree, const uint32_t *places,
+			  scoll_tree_type_t tree, const uint32_t *targets,
 			  uint32_t count);
 void ask_collective_end(struct collective *collective);

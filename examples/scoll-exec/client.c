@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scoll-exec: has the daemon of this node run a command on others, as who
- * calls, and shows what came of it. Equal outcomes are merged once more here,
- * since they come in parts.
+ * scoll-exec: has the daemon of this node run a command on others as its caller,
+ * and prints the outcomes. The client is one more level of the tree: it merges
+ * the parts that the daemon sends.
  */
 #include <errno.h>
 #include <poll.h>
@@ -14,31 +14,12 @@
 #include <unistd.h>
 
 #include "arguments.h"
-#include "base/hash.h"
 #include "base/hostlist.h"
+#include "base/memory.h"
 #include "show.h"
 #include "talk.h"
 
-#define REMARK 256
-
-/* A node of the request, by its name. */
-struct exec_place {
-	uint32_t number;
-	UT_hash_handle hh;
-	char name[HOSTLIST_NAME_MAX + 1];
-};
-
-struct failed {
-	struct failed *next;
-	char *nodes, *reason;
-};
-
-/* Something to be said of nodes, once for all of which it is true. */
-struct remark {
-	struct remark *next;
-	struct idset *places;
-	char text[REMARK];
-};
+#define REMARK_MAX 256
 
 struct exec_client {
 	struct exec_arguments arguments;
@@ -46,16 +27,11 @@ struct exec_client {
 	bool is_stopped;
 	uint8_t secret[EXEC_ID_BYTES];
 	struct hostlist *names;
-	struct exec_place *places;
 	struct results *results;
-	struct failed *failures, **failures_end;
-	struct remark *remarks, **remarks_end;
-	bool is_progress;
-	int code; /* the largest */
+	struct results *remarks; /* texts for stderr, as outputs */
+	int code;                /* the largest */
 	bool is_partial;
 };
-
-/* --- what it is about --- */
 
 static int fail(const struct fairlead_error *error)
 {
@@ -80,245 +56,144 @@ static int fail(const struct fairlead_error *error)
 	}
 }
 
-static int places_make(struct exec_client *client,
-		       struct fairlead_error *ret_error)
+static int names_take(struct exec_client *client,
+		      struct fairlead_error *ret_error)
 {
 	int result = hostlist_parse(client->arguments.nodes, &client->names,
 				    ret_error);
+	int duplicate;
 
-	if (result < 0)
+	if (memory_check(result) < 0)
 		return result;
 	if (strlen(client->arguments.nodes) > EXEC_LIST_MAX ||
 	    client->names->count > EXEC_NODES_MAX)
 		return error_set(ret_error, -E2BIG, "too many nodes");
-	for (uint32_t i = 0; i < client->names->count; i++) {
-		const char *name = client->names->names[i];
-		struct exec_place *place;
-
-		HASH_FIND_STR(client->places, name, place);
-		if (place != NULL)
-			return error_set(ret_error, -EINVAL,
-					 "'%s' is there twice", name);
-		place = calloc(1, sizeof(*place));
-		if (place == NULL)
-			return error_set(ret_error, -ENOMEM, "out of memory");
-		place->number = i;
-		strcpy(place->name, name);
-		HASH_ADD_STR(client->places, name, place);
-		if (!hash_was_added(place)) {
-			free(place);
-			return error_set(ret_error, -ENOMEM, "out of memory");
-		}
-	}
-	return results_create((uint32_t)client->names->count, &client->results);
-}
-
-/* --- what comes --- */
-
-static void progress(const struct exec_client *client)
-{
-	if (client->is_progress)
-		fprintf(stderr, "\rscoll-exec: %u/%zu ",
-			idset_count(results_known(client->results)),
-			client->names->count);
-}
-
-static void progress_clear(const struct exec_client *client)
-{
-	if (client->is_progress)
-		fputs("\r\033[K", stderr);
-}
-
-static void note(struct exec_client *client, const struct outcome *outcome)
-{
-	int code = show_code(outcome);
-
-	if (code > client->code)
-		client->code = code;
-	if (outcome->kind != OUTCOME_EXITED && outcome->kind != OUTCOME_KILLED)
-		client->is_partial = true;
-}
-
-static void remark_add(struct exec_client *client, const char *text,
-		       const uint32_t *places, uint32_t count)
-{
-	struct remark *remark = client->remarks;
-
-	while (remark != NULL && strcmp(remark->text, text) != 0)
-		remark = remark->next;
-	if (remark == NULL) {
-		remark = calloc(1, sizeof(*remark));
-		if (remark == NULL ||
-		    idset_create((uint32_t)client->names->count,
-				 &remark->places) < 0) {
-			free(remark);
-			return;
-		}
-		strcpy(remark->text, text);
-		*client->remarks_end = remark;
-		client->remarks_end = &remark->next;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		idset_add(remark->places, places[i]);
-}
-
-/* What is not run says why in the place of output. */
-static void print_outcome(struct exec_client *client, const char *nodes,
-			  const uint32_t *places, uint32_t count,
-			  const struct outcome *outcome)
-{
-	bool is_refused = outcome->kind == OUTCOME_REFUSED;
-	char text[REMARK];
-
-	if (!is_refused)
-		show_lines(stdout, nodes, outcome->output, outcome->size,
-			   client->arguments.is_raw);
-	show_remark(outcome, text, sizeof(text));
-	if (*text == 0 ||
-	    (client->arguments.is_quiet && outcome->kind == OUTCOME_EXITED))
-		return;
-	remark_add(client, text, places, count);
-}
-
-static int take_result(struct exec_client *client, struct reader *reader)
-{
-	_auto_(freep) char *nodes = read_text_alloc(reader, TALK_FRAME_MAX);
-	_auto_(hostlist_destroyp) struct hostlist *names = NULL;
-	struct outcome outcome = { 0 };
-
-	outcome.kind = read_u8(reader);
-	outcome.code = read_u32(reader);
-	outcome.flags = read_u8(reader);
-	outcome.output = read_blob(reader, EXEC_OUTPUT_MAX, &outcome.size);
-	if (!reader_is_done(reader) || hostlist_parse(nodes, &names, NULL) < 0)
-		return -EBADMSG;
-	progress_clear(client);
-	for (size_t i = 0; i < names->count; i++) {
-		struct exec_place *place;
-		int result;
-
-		HASH_FIND_STR(client->places, names->names[i], place);
-		if (place == NULL)
-			return -EBADMSG;
-		result = results_add(client->results, place->number, &outcome);
-		if (result < 0)
-			return result == -ENOMEM ? result : -EBADMSG;
-		if (client->arguments.is_separate && !client->arguments.is_json)
-			print_outcome(client, names->names[i], &place->number,
-				      1, &outcome);
-	}
-	note(client, &outcome);
-	progress(client);
+	duplicate = memory_check(hostlist_duplicate(client->names));
+	if (duplicate >= 0)
+		return error_set(ret_error, -EINVAL, "'%s' is there twice",
+				 client->names->names[duplicate]);
+	client->results = results_create((uint32_t)client->names->count);
+	client->remarks = results_create((uint32_t)client->names->count);
 	return 0;
+}
+
+/* --- outcomes --- */
+
+/* The caller frees it. */
+static char *nodes_format(const struct exec_client *client,
+			  const struct idset *nodes)
+{
+	_auto_(freep) const char **names =
+		memory_array(idset_count(nodes), sizeof(*names));
+	size_t count = 0;
+
+	idset_foreach (node, nodes)
+		names[count++] = client->names->names[node];
+	return memory_have(hostlist_format(names, count));
+}
+
+static void remark_add(struct exec_client *client, uint32_t node,
+		       const char *text)
+{
+	const struct outcome remark = {
+		.kind = OUTCOME_EXITED,
+		.output = (const uint8_t *)text,
+		.size = strlen(text),
+	};
+
+	results_add(client->remarks, node, &remark);
+}
+
+static void outcome_print(const struct exec_client *client,
+			  const struct outcome *outcome,
+			  const struct idset *nodes)
+{
+	if (!client->arguments.is_separate) {
+		_auto_(freep) char *label = nodes_format(client, nodes);
+
+		show_lines(stdout, label, outcome->output, outcome->size,
+			   client->arguments.is_raw);
+		return;
+	}
+	idset_foreach (node, nodes)
+		show_lines(stdout, client->names->names[node], outcome->output,
+			   outcome->size, client->arguments.is_raw);
+}
+
+static void outcomes_print(struct exec_client *client)
+{
+	const struct idset *nodes;
+	struct outcome outcome;
+
+	while (results_next(client->results, &outcome, &nodes)) {
+		int code = show_code(&outcome);
+		char text[REMARK_MAX];
+
+		if (code > client->code)
+			client->code = code;
+		if (outcome.kind != OUTCOME_EXITED &&
+		    outcome.kind != OUTCOME_KILLED)
+			client->is_partial = true;
+		/* The output of a refused one is the reason: a remark. */
+		if (outcome.kind != OUTCOME_REFUSED)
+			outcome_print(client, &outcome, nodes);
+		show_remark(&outcome, text, sizeof(text));
+		idset_foreach (node, nodes) {
+			if (*text != 0)
+				remark_add(client, node, text);
+		}
+	}
+}
+
+static void remarks_print(struct exec_client *client)
+{
+	const struct idset *nodes;
+	struct outcome remark;
+
+	results_sort(client->remarks);
+	while (results_next(client->remarks, &remark, &nodes)) {
+		_auto_(freep) char *label = nodes_format(client, nodes);
+
+		fprintf(stderr, "scoll-exec: %s: %.*s\n", label,
+			(int)remark.size, (const char *)remark.output);
+	}
+}
+
+/* --- frames --- */
+
+static int take_results(struct exec_client *client, struct reader *reader)
+{
+	int result = results_merge(client->results, reader->at, reader->left);
+
+	if (result >= 0 && client->arguments.is_separate)
+		outcomes_print(client);
+	return result;
 }
 
 static int take_failed(struct exec_client *client, struct reader *reader)
 {
-	struct failed *failed = calloc(1, sizeof(*failed));
+	char reason[REMARK_MAX / 2], text[REMARK_MAX];
 
-	if (failed == NULL)
-		return -ENOMEM;
-	failed->nodes = read_text_alloc(reader, TALK_FRAME_MAX);
-	failed->reason = read_text_alloc(reader, REMARK);
-	*client->failures_end = failed;
-	client->failures_end = &failed->next;
+	read_text(reader, reason, sizeof(reason));
+	snprintf(text, sizeof(text), "not reached: %s", reason);
+	while (reader->left > 0 && !reader->failed) {
+		uint32_t node = read_u32(reader);
+
+		if (node >= client->names->count)
+			return -EBADMSG;
+		remark_add(client, node, text);
+	}
 	client->is_partial = true;
 	client->code = CODE_NONE;
-	return reader_is_done(reader) ? 0 : -EBADMSG;
-}
-
-/* --- what is printed at the end --- */
-
-static void json_print(struct exec_client *client)
-{
-	_auto_(writer_fini) struct writer text = { 0 };
-	const struct failed *failed;
-	const uint32_t *places;
-	struct outcome outcome;
-	bool is_first = true;
-	uint32_t count;
-
-	write_plain(&text, "{\"results\":[");
-	while (results_next(client->results, &outcome, &places, &count)) {
-		_auto_(freep) const char **names =
-			calloc(count, sizeof(*names));
-		_auto_(freep) char *nodes = NULL;
-
-		for (uint32_t i = 0; names != NULL && i < count; i++)
-			names[i] = client->names->names[places[i]];
-		nodes = names == NULL ? NULL : hostlist_format(names, count);
-		write_plain(&text, is_first ? "" : ",");
-		show_json(&text, nodes == NULL ? "" : nodes, count, &outcome);
-		is_first = false;
-	}
-	write_plain(&text, "],\"failures\":[");
-	for (failed = client->failures; failed != NULL; failed = failed->next) {
-		write_plain(&text, failed == client->failures ? "" : ",");
-		write_plain(&text, "{\"nodes\":\"");
-		write_plain(&text, failed->nodes);
-		write_plain(&text, "\",\"reason\":\"");
-		write_plain(&text, failed->reason);
-		write_plain(&text, "\"}");
-	}
-	write_plain(&text, "]}\n");
-	if (text.result == 0)
-		fwrite(text.data, 1, text.size, stdout);
-}
-
-static void merged_print(struct exec_client *client)
-{
-	const uint32_t *places;
-	struct outcome outcome;
-	uint32_t count;
-
-	while (results_next(client->results, &outcome, &places, &count)) {
-		_auto_(freep) const char **names =
-			calloc(count, sizeof(*names));
-		_auto_(freep) char *nodes = NULL;
-
-		for (uint32_t i = 0; names != NULL && i < count; i++)
-			names[i] = client->names->names[places[i]];
-		nodes = names == NULL ? NULL : hostlist_format(names, count);
-		print_outcome(client, nodes == NULL ? "?" : nodes, places,
-			      count, &outcome);
-	}
-}
-
-static void remarks_print(const struct exec_client *client)
-{
-	const struct remark *remark;
-
-	for (remark = client->remarks; remark != NULL; remark = remark->next) {
-		_auto_(freep) const char **names =
-			calloc(idset_count(remark->places), sizeof(*names));
-		_auto_(freep) char *nodes = NULL;
-		size_t count = 0;
-
-		idset_foreach (place, remark->places) {
-			if (names != NULL)
-				names[count++] = client->names->names[place];
-		}
-		nodes = names == NULL ? NULL : hostlist_format(names, count);
-		fprintf(stderr, "scoll-exec: %s: %s\n",
-			nodes == NULL ? "?" : nodes, remark->text);
-	}
+	return reader->failed ? -EBADMSG : 0;
 }
 
 static int end(struct exec_client *client)
 {
-	const struct failed *failed;
-
-	progress_clear(client);
 	results_sort(client->results);
-	if (client->arguments.is_json)
-		json_print(client);
-	else if (!client->arguments.is_separate)
-		merged_print(client);
+	outcomes_print(client);
 	fflush(stdout);
 	remarks_print(client);
-	for (failed = client->failures; failed != NULL; failed = failed->next)
-		fprintf(stderr, "scoll-exec: %s: not reached: %s\n",
-			failed->nodes, failed->reason);
 	if (client->arguments.is_maxrc)
 		return client->code;
 	return client->is_partial ? CODE_FAILED : CODE_DONE;
@@ -333,8 +208,8 @@ static int take_frame(struct exec_client *client, const uint8_t *frame,
 	int result;
 
 	switch (read_u8(&reader)) {
-	case EXEC_FRAME_RESULT:
-		result = take_result(client, &reader);
+	case EXEC_FRAME_RESULTS:
+		result = take_results(client, &reader);
 		break;
 	case EXEC_FRAME_FAILED:
 		result = take_failed(client, &reader);
@@ -348,9 +223,9 @@ static int take_frame(struct exec_client *client, const uint8_t *frame,
 	default:
 		result = -EBADMSG;
 	}
-	if (result == 0)
+	if (result >= 0)
 		return -1;
-	error_set(&error, result, "the daemon's answer: %s", strerror(-result));
+	error_set(&error, result, "malformed answer of the daemon");
 	return fail(&error);
 }
 
@@ -368,8 +243,7 @@ static int interrupted(struct exec_client *client)
 	client->is_stopped = true;
 	write_u8(&frame, EXEC_FRAME_STOP);
 	talk_send(client->fd, &frame);
-	progress_clear(client);
-	fputs("scoll-exec: being stopped; once more to leave at once\n",
+	fputs("scoll-exec: stopping; interrupt again to leave at once\n",
 	      stderr);
 	return -1;
 }
@@ -382,7 +256,6 @@ static int follow(struct exec_client *client)
 	};
 	int code = -1;
 
-	progress(client);
 	while (code < 0) {
 		_auto_(freep) uint8_t *frame = NULL;
 		struct fairlead_error error;
@@ -424,7 +297,7 @@ static int run(struct exec_client *client, uid_t daemon,
 				    .command = client->arguments.command };
 	_auto_(writer_fini) struct writer frame = { 0 };
 	_auto_(freep) char *credential = NULL;
-	int result = places_make(client, ret_error);
+	int result = names_take(client, ret_error);
 
 	if (result < 0)
 		return result;
@@ -439,8 +312,6 @@ static int run(struct exec_client *client, uid_t daemon,
 	write_bytes(&frame, client->secret, sizeof(client->secret));
 	write_blob(&frame, credential, strlen(credential));
 	client->signal_fd = signals_catch();
-	client->is_progress =
-		!client->arguments.is_quiet && isatty(STDERR_FILENO);
 	result = talk_send(client->fd, &frame);
 	if (result < 0)
 		return error_set(ret_error, result, "the daemon: %s",
@@ -448,7 +319,7 @@ static int run(struct exec_client *client, uid_t daemon,
 	return follow(client);
 }
 
-/* The nodes that live, and the dead ones; the caller frees both. */
+/* The live nodes and the dead ones; the caller frees both. */
 static int list(const struct exec_client *client, char **ret_alive,
 		char **ret_dead, struct fairlead_error *ret_error)
 {
@@ -486,10 +357,7 @@ static int list_print(const struct exec_client *client,
 
 	if (result < 0)
 		return result;
-	if (client->arguments.is_json)
-		printf("{\"alive\":\"%s\",\"dead\":\"%s\"}\n", alive, dead);
-	else
-		printf("alive %s\ndead  %s\n", alive, dead);
+	printf("alive %s\ndead  %s\n", alive, dead);
 	return CODE_DONE;
 }
 
@@ -510,28 +378,8 @@ static int serve(struct exec_client *client, struct fairlead_error *ret_error)
 
 static void client_fini(struct exec_client *client)
 {
-	struct exec_place *place, *next;
-
-	HASH_ITER (hh, client->places, place, next) {
-		HASH_DEL(client->places, place);
-		free(place);
-	}
-	while (client->failures != NULL) {
-		struct failed *failed = client->failures;
-
-		client->failures = failed->next;
-		free(failed->nodes);
-		free(failed->reason);
-		free(failed);
-	}
-	while (client->remarks != NULL) {
-		struct remark *remark = client->remarks;
-
-		client->remarks = remark->next;
-		idset_destroy(remark->places);
-		free(remark);
-	}
 	results_destroy(client->results);
+	results_destroy(client->remarks);
 	hostlist_destroy(client->names);
 	free(client->arguments.nodes);
 	free(client->arguments.command);
@@ -545,8 +393,6 @@ int main(int argc, char **argv)
 	struct fairlead_error error;
 	int code;
 
-	client.failures_end = &client.failures;
-	client.remarks_end = &client.remarks;
 	if (sodium_init() < 0)
 		return CODE_FAILED;
 	code = arguments_read(argc, argv, &client.arguments);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "sys/fd.h"
 
 #define NET_TYPE      0x4558 /* "XE" */
 #define NID_HASH_BITS 48
@@ -147,11 +148,12 @@ static void take_nodes(struct exec_config *config,
 		    strcmp(section->name, "nodes") == 0)
 			add_nodes(config, section, errors);
 		else
-			settings_errors_add(errors, section->line,
-					    "there are no sections but nodes");
+			settings_errors_add(
+				errors, section->line,
+				"unknown section; only nodes is one");
 	}
 	if (config->node_count == 0) {
-		settings_errors_add(errors, 0, "there are no nodes");
+		settings_errors_add(errors, 0, "no section nodes");
 		return;
 	}
 	qsort(config->nodes, (size_t)config->node_count, sizeof(*config->nodes),
@@ -166,18 +168,6 @@ static void take_nodes(struct exec_config *config,
 	}
 }
 
-static ssize_t file_read(const char *path, char *text)
-{
-	_auto_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t size = 0, part = 1;
-
-	while (fd >= 0 && part > 0 && size < FILE_MAX) {
-		part = read(fd, text + size, (size_t)(FILE_MAX - size));
-		size += part;
-	}
-	return fd < 0 || part < 0 ? -errno : size;
-}
-
 int config_load(const char *path, const char *name,
 		struct exec_config **ret_config,
 		struct fairlead_error *ret_error)
@@ -186,7 +176,8 @@ int config_load(const char *path, const char *name,
 		memory_alloc(sizeof(*config));
 	_auto_(freep) char *text = memory_alloc(FILE_MAX);
 	struct settings_errors errors = { 0 };
-	ssize_t size = file_read(path, text);
+	_auto_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? -errno : fd_read(fd, text, FILE_MAX);
 	struct settings settings;
 
 	if (size < 0)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scoll-execd: forks the launcher, which keeps the privileges, while nothing
- * else is there yet; makes the socket of the clients; gives the privileges up
- * in what is left, and joins the collectives.
+ * scoll-execd: forks the launcher, which keeps the privileges, before anything
+ * else; opens the clients' socket; drops the privileges, and joins the
+ * collectives.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <grp.h>
 #include <pwd.h>
 #include <signal.h>
@@ -16,8 +15,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "front.h"
 #include "launcher.h"
+#include "sys/daemon_options.h"
 #include "sys/descriptors.h"
 #include "sys/log.h"
 #include "sys/secret.h"
@@ -25,66 +26,52 @@
 #define KEY_BYTES   32
 #define DESCRIPTORS 65536
 
-static const char help[] =
-	"usage: scoll-execd [--config FILE] [--node NAME]\n"
-	"\n"
-	"Runs commands for scoll-exec on this node, and passes them on.\n"
-	"\n"
-	"  -c, --config FILE  the configuration (" EXEC_CONFIG ")\n"
-	"  -n, --node NAME    which of its nodes this is (the host's name)\n"
-	"  -v, --verbose      log more: nodes that come and go\n"
-	"  -h, --help         print this\n";
+enum daemon_option {
+	OPTION_CONFIG = 1,
+	OPTION_NODE,
+	OPTION_VERBOSE,
+};
 
-struct exec_arguments {
+struct daemon_arguments {
 	const char *config_path;
 	char node[HOSTLIST_NAME_MAX + 1];
 	enum log_level level;
 };
 
-/* 0: go on; else *ret_code is the exit code. */
-static int arguments_read(int argc, char **argv,
-			  struct exec_arguments *arguments, int *ret_code)
+static int option_take(void *ctx, int option, const char *value)
 {
-	static const struct option options[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "node", required_argument, NULL, 'n' },
-		{ "verbose", no_argument, NULL, 'v' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	int option;
+	struct daemon_arguments *arguments = ctx;
 
-	*arguments = (struct exec_arguments){ .config_path = EXEC_CONFIG,
-					      .level = LOG_LEVEL_WARNING };
-	gethostname(arguments->node, sizeof(arguments->node) - 1);
-	while ((option = getopt_long(argc, argv, "c:n:vh", options, NULL)) !=
-	       -1) {
-		switch (option) {
-		case 'c':
-			arguments->config_path = optarg;
-			break;
-		case 'n':
-			snprintf(arguments->node, sizeof(arguments->node), "%s",
-				 optarg);
-			break;
-		case 'v':
-			arguments->level = LOG_LEVEL_INFO;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			*ret_code = 0;
-			return 1;
-		default:
-			*ret_code = 2;
-			return 1;
-		}
-	}
-	if (optind == argc)
-		return 0;
-	fprintf(stderr, "scoll-execd: '%s' is too much\n", argv[optind]);
-	*ret_code = 2;
-	return 1;
+	if (option == OPTION_CONFIG)
+		arguments->config_path = value;
+	else if (option == OPTION_NODE)
+		snprintf(arguments->node, sizeof(arguments->node), "%s", value);
+	else
+		arguments->level = LOG_LEVEL_INFO;
+	return 0;
 }
+
+static const struct daemon_options_table options_table = {
+	.program = "scoll-execd",
+	.usage = "usage: scoll-execd [--config FILE] [--node NAME]\n"
+		 "\n"
+		 "Runs commands for scoll-exec on this node, and forwards "
+		 "them.\n"
+		 "\n"
+		 "  --config FILE  the configuration (" EXEC_CONFIG ")\n"
+		 "  --node NAME    this node's name in it (the host's name)\n"
+		 "  --verbose      also log nodes that come and go\n"
+		 "  --help, --version\n",
+	.options =
+		(const struct option[]){
+			{ "config", required_argument, NULL, OPTION_CONFIG },
+			{ "node", required_argument, NULL, OPTION_NODE },
+			{ "verbose", no_argument, NULL, OPTION_VERBOSE },
+			DAEMON_OPTIONS_COMMON,
+			{ 0 },
+		},
+	.take = option_take,
+};
 
 static int become(const char *name, struct fairlead_error *ret_error)
 {
@@ -105,21 +92,17 @@ static int become(const char *name, struct fairlead_error *ret_error)
 	return 0;
 }
 
-/*
- * libfabric looks for all that it knows, for a second, unless it is told what
- * is wanted; and the psm libraries handle signals unless these are there.
- */
-static int environment_set(const struct exec_config *config)
+/* Otherwise libfabric initialises all its providers, which takes a second. */
+static void environment_set(const struct exec_config *config)
 {
-	_auto_(freep) char *names = strdup(config->provider);
+	_auto_(freep) char *names = memory_text(config->provider);
 
-	if (names == NULL)
-		return -ENOMEM;
 	for (char *at = names; *at != 0; at++) {
 		if (*at == ';')
 			*at = ',';
 	}
-	return setenv("FI_PROVIDER", names, 0) < 0 ? -errno : 0;
+	if (setenv("FI_PROVIDER", names, 0) < 0)
+		memory_end();
 }
 
 static int key_read(const struct exec_config *config,
@@ -139,7 +122,7 @@ static int key_read(const struct exec_config *config,
 	return size < 0 ? (int)size : 0;
 }
 
-static int run(const struct exec_arguments *arguments,
+static int run(const struct daemon_arguments *arguments,
 	       const struct exec_config *config, const struct log *log,
 	       struct fairlead_error *ret_error)
 {
@@ -163,8 +146,7 @@ static int run(const struct exec_arguments *arguments,
 		result = front_open(&front, &options, ret_error);
 	if (result == 0)
 		result = become(config->user, ret_error);
-	if (result == 0 && environment_set(config) < 0)
-		result = error_set(ret_error, -ENOMEM, "out of memory");
+	environment_set(config);
 	if (result == 0)
 		result = front_run(&front, &options, ret_error);
 	sodium_memzero(key, sizeof(key));
@@ -175,11 +157,19 @@ int main(int argc, char **argv)
 {
 	_auto_(config_destroyp) struct exec_config *config = NULL;
 	struct fairlead_error error = { 0 };
-	struct exec_arguments arguments;
+	struct daemon_arguments arguments = { .config_path = EXEC_CONFIG,
+					      .level = LOG_LEVEL_WARNING };
 	struct log log;
 	int code, result;
 
-	if (arguments_read(argc, argv, &arguments, &code) != 0)
+	gethostname(arguments.node, sizeof(arguments.node) - 1);
+	result = daemon_options_read(&options_table, argc, argv, &arguments,
+				     &code);
+	if (result >= 0 && result < argc)
+		result = daemon_options_fail(&options_table, &code,
+					     "unexpected argument '%s'",
+					     argv[result]);
+	if (result < 0)
 		return code;
 	if (sodium_init() < 0 || signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		return EXIT_FAILURE;

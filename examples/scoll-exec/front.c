@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libscoll in a loop of libuv, and the clients of this node. libscoll is asked
- * how long it may be let alone before each wait, and made to progress after
- * each. A client asks one thing at a time; when it goes, so does what it asked.
+ * libscoll in a libuv loop, and the clients of this node. Before each wait the
+ * loop gets libscoll's timeout, after it libscoll makes progress. A client has
+ * one command at a time, which is stopped when the client disconnects.
  */
 #include "front.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ask.h"
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/memory.h"
 #include "serve.h"
 
 #define CLIENTS_MAX      128
@@ -48,8 +48,8 @@ static void client_end(struct exec_client *client, int result, const char *text)
 	write_u8(&frame, EXEC_FRAME_END);
 	write_u32(&frame, (uint32_t)-result);
 	write_text(&frame, text);
-	if (frame.result == 0)
-		client_send(client, frame.data, frame.size);
+	memory_check(frame.result);
+	client_send(client, frame.data, frame.size);
 }
 
 static void client_over(void *ctx, int result, const char *text)
@@ -64,20 +64,14 @@ static void on_opened(void *ctx, uint64_t peer,
 		      const struct net_peer_info *info)
 {
 	struct front *front = ctx;
-	struct exec_client *client = calloc(1, sizeof(*client));
-	struct net_seam net = net_seam(front->net);
+	struct exec_client *client = memory_alloc(sizeof(*client));
 
-	if (client != NULL) {
-		client->front = front;
-		client->peer = peer;
-		client->uid = info->uid;
-		HASH_ADD(hh, front->clients, peer, sizeof(client->peer),
-			 client);
-		if (hash_was_added(client))
-			return;
-	}
-	free(client);
-	net.ops->close(net.ctx, peer);
+	client->front = front;
+	client->peer = peer;
+	client->uid = info->uid;
+	HASH_ADD(hh, front->clients, peer, sizeof(client->peer), client);
+	if (!hash_was_added(client))
+		memory_end();
 }
 
 static void on_closed(void *ctx, uint64_t peer, int reason)
@@ -107,35 +101,33 @@ static void take_run(struct exec_client *client, struct reader *reader)
 
 	if (!reader_is_done(reader) || size == 0 ||
 	    memchr(credential, 0, size) != NULL) {
-		client_end(client, -EBADMSG, "not understood");
+		client_end(client, -EBADMSG, "malformed request");
 		return;
 	}
 	result = ask_create(client->front, &face, client->uid, credential, size,
 			    secret, &client->ask);
 	if (result < 0)
-		client_end(client, result,
-			   result == -EBUSY ? "the daemon has too much to do"
-					    : "out of memory");
+		client_end(client, result, "the daemon has too many commands");
 }
 
-/* The names of those who live, or are dead, in the order of the file. */
+/* The live nodes or the dead ones, in the order of the file. */
 static char *names_of(const struct front *front, int liveness)
 {
 	const struct exec_config *config = front->config;
 	size_t count = (size_t)config->node_count, taken = 0;
-	_auto_(freep) const char **names = calloc(count, sizeof(*names));
+	_auto_(freep) const char **names = memory_array(count, sizeof(*names));
 
-	for (size_t i = 0; names != NULL && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct exec_config_node *node = &config->nodes[i];
 
 		if (scoll_peer_query(front->scoll, node->nid) == liveness)
 			names[node->line] = node->name;
 	}
-	for (size_t i = 0; names != NULL && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (names[i] != NULL)
 			names[taken++] = names[i];
 	}
-	return names == NULL ? NULL : hostlist_format(names, taken);
+	return memory_have(hostlist_format(names, taken));
 }
 
 static void take_list(struct exec_client *client)
@@ -149,10 +141,8 @@ static void take_list(struct exec_client *client)
 	write_u8(&frame, scoll_is_stealthy(front->scoll));
 	write_text(&frame, alive);
 	write_text(&frame, dead);
-	if (alive == NULL || dead == NULL || frame.result < 0)
-		client_end(client, -ENOMEM, "out of memory");
-	else
-		client_send(client, frame.data, frame.size);
+	memory_check(frame.result);
+	client_send(client, frame.data, frame.size);
 }
 
 static void on_received(void *ctx, uint64_t peer, const void *frame,
@@ -173,7 +163,7 @@ static void on_received(void *ctx, uint64_t peer, const void *frame,
 	else if (kind == EXEC_FRAME_LIST && client->ask == NULL)
 		take_list(client);
 	else if (kind != EXEC_FRAME_STOP)
-		client_end(client, -EBADMSG, "not understood");
+		client_end(client, -EBADMSG, "malformed request");
 }
 
 static const struct net_events client_events = {
@@ -199,7 +189,7 @@ static void on_tick(uv_timer_t *timer)
 	serve_tick(front);
 }
 
-/* Wake for libscoll when it says; tick while something goes by time. */
+/* Wake after libscoll's timeout; tick while there is a command. */
 static void on_prepare(uv_prepare_t *prepare)
 {
 	struct front *front = prepare->data;
@@ -232,9 +222,9 @@ static void on_news(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
 
 	log_info(front->log, "node %s %s",
 		 node < 0 ? "?" : front->config->nodes[node].name,
-		 news == SCOLL_ALIVE  ? "lives"
+		 news == SCOLL_ALIVE  ? "is alive"
 		 : news == SCOLL_DEAD ? "is dead"
-				      : "has started again");
+				      : "has restarted");
 	if (news != SCOLL_ALIVE)
 		runs_root_lost(front->runs, nid);
 }
@@ -243,8 +233,8 @@ static int meet(struct front *front, struct fairlead_error *ret_error)
 {
 	const struct exec_config *config = front->config;
 	_auto_(freep) scoll_nid_t *nids =
-		calloc((size_t)config->node_count, sizeof(*nids));
-	int result = nids == NULL ? -ENOMEM : 0;
+		memory_array((size_t)config->node_count, sizeof(*nids));
+	int result = 0;
 
 	for (int i = 0; i < config->node_count && result == 0; i++) {
 		nids[i] = config->nodes[i].nid;
@@ -293,23 +283,12 @@ static int join(struct front *front, const struct front_options *options,
 
 /* --- life --- */
 
-static void end(struct front *front, int exit_code)
-{
-	front->exit_code = exit_code;
-	uv_stop(front->loop);
-}
-
-static void on_signal(uv_signal_t *signal, int number)
-{
-	end(signal->data, 0);
-}
-
 static void on_launcher_lost(void *ctx)
 {
 	struct front *front = ctx;
 
-	log_error(front->log, "the launcher is gone");
-	end(front, -EPIPE);
+	front->exit_code = -EPIPE;
+	uv_stop(&front->loop.uv);
 }
 
 static void on_checked(void *ctx, uint64_t tag,
@@ -325,60 +304,50 @@ int front_open(struct front *front, const struct front_options *options,
 		.events = &client_events,
 		.events_ctx = front,
 		.connections_max = CLIENTS_MAX,
-		.frame_bytes_max = EXEC_CREDENTIAL_MAX + 64,
+		.frame_bytes_max = EXEC_FRAME_MAX,
 		.queue_bytes_max = CLIENT_QUEUE_MAX,
 		.root_connections = CLIENTS_OF_ROOT,
 		.user_connections_max = CLIENTS_OF_USER,
 	};
 
+	int result;
+
 	*front = (struct front){ .config = options->config,
-				 .log = options->log,
-				 .loop = uv_default_loop() };
-	front->net = net_create(front->loop, &net_options);
+				 .log = options->log };
+	result = daemon_loop_init(&front->loop, options->log);
+	if (result < 0)
+		return error_set(ret_error, result, "libuv: %s",
+				 uv_strerror(result));
+	front->net = net_create(&front->loop.uv, &net_options);
 	return net_listen_unix(front->net, options->config->socket_path, 0666,
 			       (uid_t)-1, (gid_t)-1, ret_error);
 }
 
 static int handles_open(struct front *front)
 {
-	static const int numbers[] = { SIGTERM, SIGINT };
-	int result = uv_poll_init(front->loop, &front->scoll_poll,
-				  scoll_fd(front->scoll));
+	uv_loop_t *uv = &front->loop.uv;
+	int result =
+		uv_poll_init(uv, &front->scoll_poll, scoll_fd(front->scoll));
 
 	if (result < 0)
 		return result;
-	uv_timer_init(front->loop, &front->scoll_timer);
-	uv_timer_init(front->loop, &front->tick);
-	uv_prepare_init(front->loop, &front->prepare);
-	uv_check_init(front->loop, &front->check);
+	uv_timer_init(uv, &front->scoll_timer);
+	uv_timer_init(uv, &front->tick);
+	uv_prepare_init(uv, &front->prepare);
+	uv_check_init(uv, &front->check);
 	front->tick.data = front->prepare.data = front->check.data = front;
 	uv_prepare_start(&front->prepare, on_prepare);
 	uv_check_start(&front->check, on_check);
-	for (int i = 0; i < 2 && result == 0; i++) {
-		uv_signal_init(front->loop, &front->signals[i]);
-		front->signals[i].data = front;
-		result = uv_signal_start(&front->signals[i], on_signal,
-					 numbers[i]);
-	}
-	return result < 0 ? result
-			  : uv_poll_start(&front->scoll_poll, UV_READABLE,
-					  on_readable);
+	return uv_poll_start(&front->scoll_poll, UV_READABLE, on_readable);
 }
 
-static void handles_close(struct front *front)
+/* libscoll ends after it: nothing may call it from the loop any more. */
+static void handles_stop(struct front *front)
 {
-	uv_handle_t *handles[] = {
-		(uv_handle_t *)&front->scoll_poll,
-		(uv_handle_t *)&front->scoll_timer,
-		(uv_handle_t *)&front->tick,
-		(uv_handle_t *)&front->prepare,
-		(uv_handle_t *)&front->check,
-		(uv_handle_t *)&front->signals[0],
-		(uv_handle_t *)&front->signals[1],
-	};
-
-	for (size_t i = 0; i < sizeof(handles) / sizeof(handles[0]); i++)
-		uv_close(handles[i], NULL);
+	uv_close((uv_handle_t *)&front->scoll_poll, NULL);
+	uv_prepare_stop(&front->prepare);
+	uv_check_stop(&front->check);
+	uv_timer_stop(&front->tick);
 }
 
 static void clients_free(struct front *front)
@@ -395,7 +364,7 @@ int front_run(struct front *front, const struct front_options *options,
 	      struct fairlead_error *ret_error)
 {
 	const struct runs_options runs_options = {
-		.loop = front->loop,
+		.loop = &front->loop.uv,
 		.config = front->config,
 		.log = front->log,
 		.launcher_fd = options->launcher_fd,
@@ -403,10 +372,9 @@ int front_run(struct front *front, const struct front_options *options,
 		.lost = on_launcher_lost,
 		.ctx = front,
 	};
-	int result = runs_create(&runs_options, &front->runs);
+	int result;
 
-	if (result < 0)
-		return error_set(ret_error, result, "out of memory");
+	front->runs = runs_create(&runs_options);
 	result = join(front, options, ret_error);
 	if (result < 0)
 		return result;
@@ -417,17 +385,16 @@ int front_run(struct front *front, const struct front_options *options,
 	log_info(front->log, "ready node=%s nodes=%d",
 		 front->config->nodes[front->config->self].name,
 		 front->config->node_count);
-	uv_run(front->loop, UV_RUN_DEFAULT);
-	handles_close(front);
+	daemon_loop_run(&front->loop, -1);
+	handles_stop(front);
 	scoll_fini(front->scoll);
 	ask_destroy_all(front);
 	runs_destroy(front->runs);
 	net_destroy(front->net);
-	uv_run(front->loop, UV_RUN_DEFAULT);
+	daemon_loop_fini(&front->loop);
 	clients_free(front);
 	scoll_key_authenticator_destroy(front->auth);
-	uv_loop_close(front->loop);
 	if (front->exit_code < 0)
-		error_set(ret_error, front->exit_code, "the launcher is gone");
+		error_set(ret_error, front->exit_code, "the launcher ended");
 	return front->exit_code;
 }

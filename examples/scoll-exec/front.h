@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The half of the daemon without privileges: a member of the collectives, and
- * where clients of this node connect. It cannot read credentials; what it is
- * told to have run it hands to the launcher.
+ * The half of the daemon without privileges: a member of the collectives, which
+ * clients of this node connect to. It cannot read credentials, and has the
+ * launcher run the commands.
  */
 #pragma once
 
@@ -12,12 +12,13 @@
 #include "base/log.h"
 #include "config.h"
 #include "run.h"
+#include "sys/daemon_loop.h"
 #include "sys/net.h"
 
 struct front {
 	const struct exec_config *config;
 	const struct log *log;
-	uv_loop_t *loop;
+	struct daemon_loop loop;
 	scoll_t *scoll;
 	struct scoll_authenticator *auth;
 	struct net *net;
@@ -29,7 +30,6 @@ struct front {
 	uv_timer_t scoll_timer, tick;
 	uv_prepare_t prepare;
 	uv_check_t check;
-	uv_signal_t signals[2];
 	int exit_code;
 };
 
@@ -40,9 +40,9 @@ struct front_options {
 	const uint8_t *key; /* 32 bytes, of all members */
 };
 
-/* In two steps: the socket is made while we may still do that. */
+/* Opens the socket, before privileges are dropped. */
 int front_open(struct front *front, const struct front_options *options,
 	       struct fairlead_error *ret_error);
-/* Until SIGTERM or SIGINT: 0, or -EPIPE: the launcher is gone. */
+/* Until SIGTERM or SIGINT: 0. -EPIPE: the launcher ended. */
 int front_run(struct front *front, const struct front_options *options,
 	      struct fairlead_error *ret_error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Credentials are remembered until they have expired, by their digest: so a
- * node runs what one says once, also where munged is somebody else's, too
- * (munged_is_shared). What has been checked and not started keeps its order.
+ * Credentials are remembered by their digest until they expire, so that a node
+ * runs each once, also when other nodes share its munged (munged_is_shared). One
+ * that was checked and not started keeps its order.
  */
 #include "launcher.h"
 
@@ -23,8 +23,10 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/memory.h"
 #include "order.h"
 #include "supervise.h"
+#include "sys/packet.h"
 
 #define PACKET_MAX (EXEC_CREDENTIAL_MAX + 64)
 #define SEEN_MAX   16384
@@ -33,7 +35,7 @@
 struct seen {
 	uint8_t key[EXEC_ID_BYTES];
 	uid_t uid;
-	time_t end; /* nobody takes the credential any more */
+	time_t end; /* the credential has expired */
 	bool is_started;
 	struct exec_order order; /* until it is started */
 	UT_hash_handle hh;
@@ -53,7 +55,7 @@ struct launcher {
 	uint32_t running_count;
 };
 
-struct exec_question {
+struct launcher_request {
 	uint8_t op;
 	uint64_t tag;
 	uid_t uid;
@@ -61,7 +63,7 @@ struct exec_question {
 	size_t size;
 };
 
-/* --- whose is it --- */
+/* --- credentials --- */
 
 static void seen_remove(struct launcher *launcher, struct seen *seen)
 {
@@ -154,11 +156,9 @@ static int seen_create(struct launcher *launcher, const char *credential,
 		seen_expire(launcher);
 	if (HASH_COUNT(launcher->seen) >= SEEN_MAX)
 		return error_set(ret_error, -EBUSY, "too many commands");
-	seen = calloc(1, sizeof(*seen));
-	ctx = munge_ctx_create();
-	result = seen == NULL || ctx == NULL
-			 ? error_set(ret_error, -ENOMEM, "out of memory")
-			 : unseal(launcher, ctx, credential, seen, ret_error);
+	seen = memory_alloc(sizeof(*seen));
+	ctx = memory_have(munge_ctx_create());
+	result = unseal(launcher, ctx, credential, seen, ret_error);
 	munge_ctx_destroy(ctx);
 	if (result < 0) {
 		free(seen);
@@ -166,16 +166,13 @@ static int seen_create(struct launcher *launcher, const char *credential,
 	}
 	memcpy(seen->key, key, EXEC_ID_BYTES);
 	HASH_ADD(hh, launcher->seen, key, sizeof(seen->key), seen);
-	if (!hash_was_added(seen)) {
-		order_fini(&seen->order);
-		free(seen);
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	}
+	if (!hash_was_added(seen))
+		memory_end();
 	*ret_seen = seen;
 	return 0;
 }
 
-/* --- may it --- */
+/* --- permission --- */
 
 static int permit(const struct launcher *launcher, const struct seen *seen,
 		  const struct passwd **ret_user,
@@ -219,7 +216,7 @@ static int count_check(const struct launcher *launcher, uid_t uid,
 	return 0;
 }
 
-/* --- do it --- */
+/* --- start --- */
 
 static void become_supervisor(const struct launcher *launcher,
 			      const struct seen *seen,
@@ -282,7 +279,7 @@ static int serve_start(struct launcher *launcher, struct seen *seen,
 {
 	int result;
 
-	if (answer->place == LAUNCHER_NO_PLACE)
+	if (answer->index == LAUNCHER_NO_INDEX)
 		return error_set(ret_error, -EINVAL,
 				 "the caller did not name this node");
 	result = count_check(launcher, seen->uid, ret_error);
@@ -298,7 +295,7 @@ static int serve_start(struct launcher *launcher, struct seen *seen,
 }
 
 static int serve(struct launcher *launcher,
-		 const struct exec_question *question,
+		 const struct launcher_request *request,
 		 struct launcher_answer *answer,
 		 struct fairlead_error *ret_error)
 {
@@ -306,37 +303,34 @@ static int serve(struct launcher *launcher,
 	const struct passwd *user = NULL;
 	uint8_t key[EXEC_ID_BYTES];
 	struct seen *seen;
-	int result = 0, place;
+	int result = 0, index;
 
-	exec_digest(question->credential, question->size, key);
+	exec_digest(request->credential, request->size, key);
 	HASH_FIND(hh, launcher->seen, key, sizeof(key), seen);
-	if (seen != NULL &&
-	    (seen->is_started || question->op == LAUNCHER_CHECK))
+	if (seen != NULL && (seen->is_started || request->op == LAUNCHER_CHECK))
 		return error_set(ret_error, -EALREADY,
 				 "the credential was used before");
 	if (seen == NULL)
-		result = seen_create(launcher, question->credential, key, &seen,
+		result = seen_create(launcher, request->credential, key, &seen,
 				     ret_error);
-	if (result == 0 && question->op == LAUNCHER_CHECK &&
-	    seen->uid != question->uid)
+	if (result == 0 && request->op == LAUNCHER_CHECK &&
+	    seen->uid != request->uid)
 		result = error_set(ret_error, -EPERM,
 				   "the credential is of another user");
 	if (result == 0)
 		result = permit(launcher, seen, &user, ret_error);
 	if (result < 0)
 		return result;
-	place = hostlist_find(seen->order.nodes,
+	index = hostlist_find(seen->order.nodes,
 			      config->nodes[config->self].name);
-	answer->place = place < 0 ? LAUNCHER_NO_PLACE : (uint32_t)place;
+	answer->index = index < 0 ? LAUNCHER_NO_INDEX : (uint32_t)index;
 	answer->timeout_ms = seen->order.timeout_ms;
 	memcpy(answer->stop_digest, seen->order.stop_digest, EXEC_ID_BYTES);
-	answer->nodes = strdup(seen->order.nodes);
-	if (answer->nodes == NULL)
-		return error_set(ret_error, -ENOMEM, "out of memory");
-	if (question->op == LAUNCHER_START)
+	answer->nodes = memory_text(seen->order.nodes);
+	if (request->op == LAUNCHER_START)
 		result = serve_start(launcher, seen, user, answer, ret_error);
-	/* What is not for us is only remembered as seen. */
-	if (seen->is_started || place < 0) {
+	/* A credential for other nodes is only remembered. */
+	if (seen->is_started || index < 0) {
 		seen->is_started = true;
 		order_fini(&seen->order);
 	}
@@ -345,65 +339,45 @@ static int serve(struct launcher *launcher,
 
 /* --- packets --- */
 
-static void send_packet(int fd, struct writer *writer, const int *fds,
-			size_t fd_count)
-{
-	char control[CMSG_SPACE(2 * sizeof(int))] = { 0 };
-	struct iovec iov = { writer->data, writer->size };
-	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	if (fd_count > 0) {
-		struct cmsghdr *head;
-
-		message.msg_control = control;
-		message.msg_controllen = CMSG_SPACE(fd_count * sizeof(int));
-		head = CMSG_FIRSTHDR(&message);
-		head->cmsg_level = SOL_SOCKET;
-		head->cmsg_type = SCM_RIGHTS;
-		head->cmsg_len = CMSG_LEN(fd_count * sizeof(int));
-		memcpy(CMSG_DATA(head), fds, fd_count * sizeof(int));
-	}
-	while (sendmsg(fd, &message, MSG_NOSIGNAL) < 0 && errno == EINTR)
-		;
-}
-
 static void answer_send(int fd, const struct launcher_answer *answer)
 {
 	_auto_(writer_fini) struct writer writer = { 0 };
-	const int fds[] = { answer->output_fd, answer->control_fd };
+	const struct packet_fds fds = {
+		.fds = { answer->output_fd, answer->control_fd },
+		.count = answer->control_fd >= 0 ? 2 : 0,
+	};
 
 	write_u64(&writer, answer->tag);
 	write_u32(&writer, (uint32_t)-answer->result);
 	write_text(&writer, answer->text);
 	if (answer->result == 0) {
-		write_u32(&writer, answer->place);
+		write_u32(&writer, answer->index);
 		write_u32(&writer, answer->timeout_ms);
 		write_bytes(&writer, answer->stop_digest, EXEC_ID_BYTES);
 		write_text(&writer, answer->nodes);
 	}
-	if (writer.result < 0)
-		abort(); /* the other half would wait for ever */
-	send_packet(fd, &writer, fds, answer->control_fd >= 0 ? 2 : 0);
+	memory_check(writer.result);
+	packet_send(fd, writer.data, writer.size, &fds);
 }
 
-/* -EBADMSG: of such a one the tag is there, or 0. */
-static int question_read(void *bytes, size_t size,
-			 struct exec_question *ret_question)
+/* -EBADMSG: ret_request has the tag, or 0. */
+static int request_read(void *bytes, size_t size,
+			struct launcher_request *ret_request)
 {
 	struct reader reader = reader_of(bytes, size);
 	const uint8_t *credential;
 
-	ret_question->op = read_u8(&reader);
-	ret_question->tag = read_u64(&reader);
-	ret_question->uid = read_u32(&reader);
+	ret_request->op = read_u8(&reader);
+	ret_request->tag = read_u64(&reader);
+	ret_request->uid = read_u32(&reader);
 	credential =
-		read_blob(&reader, EXEC_CREDENTIAL_MAX, &ret_question->size);
-	if (!reader_is_done(&reader) || ret_question->size == 0 ||
-	    memchr(credential, 0, ret_question->size) != NULL ||
-	    (ret_question->op != LAUNCHER_CHECK &&
-	     ret_question->op != LAUNCHER_START))
+		read_blob(&reader, EXEC_CREDENTIAL_MAX, &ret_request->size);
+	if (!reader_is_done(&reader) || ret_request->size == 0 ||
+	    memchr(credential, 0, ret_request->size) != NULL ||
+	    (ret_request->op != LAUNCHER_CHECK &&
+	     ret_request->op != LAUNCHER_START))
 		return -EBADMSG;
-	ret_question->credential = (const char *)credential;
+	ret_request->credential = (const char *)credential;
 	return 0;
 }
 
@@ -412,19 +386,19 @@ static int answer_one(struct launcher *launcher, uint8_t *packet)
 	struct launcher_answer answer = { .output_fd = -1, .control_fd = -1 };
 	ssize_t size = recv(launcher->fd, packet, PACKET_MAX, 0);
 	struct fairlead_error error = { 0 };
-	struct exec_question question;
+	struct launcher_request request;
 
 	if (size < 0 && errno == EINTR)
 		return 0;
 	if (size <= 0)
 		return -EPIPE;
 	packet[size] = 0;
-	answer.result = question_read(packet, (size_t)size, &question);
-	answer.tag = question.tag;
+	answer.result = request_read(packet, (size_t)size, &request);
+	answer.tag = request.tag;
 	if (answer.result == 0)
-		answer.result = serve(launcher, &question, &answer, &error);
+		answer.result = serve(launcher, &request, &answer, &error);
 	else
-		error_set(&error, answer.result, "not understood");
+		error_set(&error, answer.result, "malformed request");
 	if (answer.result < 0) {
 		snprintf(answer.text, sizeof(answer.text), "%.*s",
 			 (int)sizeof(answer.text) - 1, error.text);
@@ -458,12 +432,12 @@ static void reap(struct launcher *launcher)
 
 static int serve_all(struct launcher *launcher)
 {
-	_auto_(freep) uint8_t *packet = malloc(PACKET_MAX + 1);
+	_auto_(freep) uint8_t *packet = memory_alloc(PACKET_MAX + 1);
 	struct pollfd fds[] = {
 		{ .fd = launcher->fd, .events = POLLIN },
 		{ .fd = launcher->signal_fd, .events = POLLIN },
 	};
-	int result = packet == NULL ? -ENOMEM : 0;
+	int result = 0;
 
 	while (result == 0) {
 		if (poll(fds, 2, -1) < 0)
@@ -482,7 +456,7 @@ static _Noreturn void launcher_main(const struct exec_config *config,
 	struct launcher launcher = { .config = config, .log = log, .fd = fd };
 	sigset_t mask;
 
-	/* The other half ends us, by its own end: commands end with it. */
+	/* It ends with the other half, and the commands with it. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	sigemptyset(&mask);
@@ -490,8 +464,8 @@ static _Noreturn void launcher_main(const struct exec_config *config,
 	sigprocmask(SIG_BLOCK, &mask, NULL);
 	launcher.signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 	launcher.running =
-		calloc(config->commands_max, sizeof(*launcher.running));
-	if (launcher.signal_fd < 0 || launcher.running == NULL)
+		memory_array(config->commands_max, sizeof(*launcher.running));
+	if (launcher.signal_fd < 0)
 		_exit(1);
 	_exit(serve_all(&launcher) == -EPIPE ? 0 : 1);
 }

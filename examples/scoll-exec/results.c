@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Entries are found by a digest of the outcome, so that a thousand nodes with
- * a thousand outputs cost no comparison of each with each. A node's number is
- * in one entry, so all of them together are bounded by the nodes. Outputs of
- * EXEC_OUTPUTS_MAX bytes go through; what is beyond keeps its kind and code.
+ * a thousand outputs are not compared with each other. A node is in one entry,
+ * so their number is bounded by the nodes'. Beyond EXEC_OUTPUTS_MAX bytes of
+ * output an outcome keeps its kind and code only.
  */
 #include "results.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/memory.h"
 
 #define VERSION     1
 #define HEAD_BYTES  3 /* of a part */
@@ -22,10 +24,7 @@
 struct exec_entry {
 	uint8_t digest[EXEC_ID_BYTES];
 	struct outcome outcome; /* its output is `output` */
-	uint32_t *nodes;
-	uint32_t node_count;
-	uint32_t node_capacity;
-	bool is_sorted;
+	struct idset *nodes;
 	UT_hash_handle hh;
 	uint8_t output[];
 };
@@ -35,29 +34,25 @@ struct results {
 	struct exec_entry *taken; /* by results_next */
 	struct idset *known;
 	uint32_t node_count;
-	size_t output_bytes; /* that ever were in it */
+	size_t output_bytes; /* of all entries that were ever in it */
 };
 
-int results_create(uint32_t node_count, struct results **ret_results)
+struct results *results_create(uint32_t node_count)
 {
 	struct results *results;
 
 	if (node_count == 0 || node_count > EXEC_NODES_MAX)
-		return -EINVAL;
-	results = calloc(1, sizeof(*results));
-	if (results == NULL || idset_create(node_count, &results->known) < 0) {
-		free(results);
-		return -ENOMEM;
-	}
+		return NULL;
+	results = memory_alloc(sizeof(*results));
+	memory_check(idset_create(node_count, &results->known));
 	results->node_count = node_count;
-	*ret_results = results;
-	return 0;
+	return results;
 }
 
 static void entry_destroy(struct exec_entry *entry)
 {
 	if (entry != NULL)
-		free(entry->nodes);
+		idset_destroy(entry->nodes);
 	free(entry);
 }
 
@@ -110,23 +105,6 @@ static bool is_outcome(const struct outcome *outcome)
 	       (outcome->size == 0 || (outcome->flags & OUTCOME_OMITTED) == 0);
 }
 
-static int entry_add_node(struct exec_entry *entry, uint32_t node)
-{
-	if (entry->node_count == entry->node_capacity) {
-		uint32_t capacity = entry->node_capacity * 2 + 4;
-		uint32_t *nodes =
-			reallocarray(entry->nodes, capacity, sizeof(*nodes));
-
-		if (nodes == NULL)
-			return -ENOMEM;
-		entry->nodes = nodes;
-		entry->node_capacity = capacity;
-	}
-	entry->nodes[entry->node_count++] = node;
-	entry->is_sorted = false;
-	return 0;
-}
-
 static struct exec_entry *entry_of(struct results *results,
 				   struct outcome outcome)
 {
@@ -142,40 +120,31 @@ static struct exec_entry *entry_of(struct results *results,
 		outcome.flags = OUTCOME_OMITTED;
 		return entry_of(results, outcome);
 	}
-	entry = calloc(1, sizeof(*entry) + outcome.size);
-	if (entry == NULL)
-		return NULL;
+	entry = memory_alloc(sizeof(*entry) + outcome.size);
+	memory_check(idset_create(results->node_count, &entry->nodes));
 	memcpy(entry->digest, digest, sizeof(digest));
 	if (outcome.size > 0)
 		memcpy(entry->output, outcome.output, outcome.size);
 	entry->outcome = outcome;
 	entry->outcome.output = entry->output;
 	HASH_ADD(hh, results->entries, digest, sizeof(entry->digest), entry);
-	if (!hash_was_added(entry)) {
-		free(entry);
-		return NULL;
-	}
+	if (!hash_was_added(entry))
+		memory_end();
 	results->output_bytes += outcome.size;
 	return entry;
 }
 
-/* *entry: the outcome's; NULL: to be looked for, when the node is new. */
-static int node_add(struct results *results, uint32_t node,
-		    const struct outcome *outcome, struct exec_entry **entry)
+/* *entry: the outcome's; NULL: search for it when the node is new. */
+static bool node_add(struct results *results, uint32_t node,
+		     const struct outcome *outcome, struct exec_entry **entry)
 {
 	if (idset_has(results->known, node))
-		return -EALREADY;
+		return false;
 	if (*entry == NULL)
 		*entry = entry_of(results, *outcome);
-	if (*entry == NULL)
-		return -ENOMEM;
-	if (entry_add_node(*entry, node) < 0) {
-		if ((*entry)->node_count == 0)
-			entry_destroy(entry_unlink(results, *entry));
-		return -ENOMEM;
-	}
+	idset_add((*entry)->nodes, node);
 	idset_add(results->known, node);
-	return 0;
+	return true;
 }
 
 int results_add(struct results *results, uint32_t node,
@@ -185,7 +154,7 @@ int results_add(struct results *results, uint32_t node,
 
 	if (node >= results->node_count || !is_outcome(outcome))
 		return -EINVAL;
-	return node_add(results, node, outcome, &entry);
+	return node_add(results, node, outcome, &entry) ? 0 : -EALREADY;
 }
 
 /* --- parts --- */
@@ -199,7 +168,7 @@ static void read_outcome(struct reader *reader, struct outcome *ret_outcome)
 		read_blob(reader, EXEC_OUTPUT_MAX, &ret_outcome->size);
 }
 
-/* Its ranges: all of them new to it, or only checked. How many were added. */
+/* Add the ranges of an entry, or only check them: how many nodes were new. */
 static int read_ranges(struct results *results, struct reader *reader,
 		       const struct outcome *outcome, bool is_check)
 {
@@ -216,13 +185,8 @@ static int read_ranges(struct results *results, struct reader *reader,
 		    (uint64_t)first + length > results->node_count)
 			return -EBADMSG;
 		next = (uint64_t)first + length;
-		for (uint32_t node = first; !is_check && node < next; node++) {
-			int result = node_add(results, node, outcome, &entry);
-
-			if (result == -ENOMEM)
-				return result;
-			added += result == 0;
-		}
+		for (uint32_t node = first; !is_check && node < next; node++)
+			added += node_add(results, node, outcome, &entry);
 	}
 	return count == 0 ? -EBADMSG : added;
 }
@@ -259,38 +223,24 @@ int results_merge(struct results *results, const void *part, size_t size)
 	return result < 0 ? result : read_part(results, part, size, false);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-
-	return left < right ? -1 : left > right;
-}
-
-static void entry_sort(struct exec_entry *entry)
-{
-	if (!entry->is_sorted)
-		qsort(entry->nodes, entry->node_count, sizeof(*entry->nodes),
-		      by_number);
-	entry->is_sorted = true;
-}
-
-/* The numbers that follow each other from i on. */
-static uint32_t run_length(const struct exec_entry *entry, uint32_t i)
+/* Members of the set that follow each other from `first` on. */
+static uint32_t range_length(const struct idset *nodes, uint32_t first)
 {
 	uint32_t length = 1;
 
-	while (i + length < entry->node_count &&
-	       entry->nodes[i + length] == entry->nodes[i] + length)
+	while (idset_has(nodes, first + length))
 		length++;
 	return length;
 }
 
-static uint32_t range_count(const struct exec_entry *entry)
+static uint32_t range_count(const struct idset *nodes)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < entry->node_count; i += run_length(entry, i))
+	idset_foreach (node, nodes) {
+		node += range_length(nodes, node) - 1;
 		count++;
+	}
 	return count;
 }
 
@@ -302,12 +252,12 @@ static void entry_write(const struct exec_entry *entry, uint32_t ranges,
 	write_u8(writer, entry->outcome.flags);
 	write_blob(writer, entry->output, entry->outcome.size);
 	write_u32(writer, ranges);
-	for (uint32_t i = 0; i < entry->node_count;) {
-		uint32_t length = run_length(entry, i);
+	idset_foreach (node, entry->nodes) {
+		uint32_t length = range_length(entry->nodes, node);
 
-		write_u32(writer, entry->nodes[i]);
+		write_u32(writer, node);
 		write_u32(writer, length);
-		i += length;
+		node += length - 1;
 	}
 }
 
@@ -317,6 +267,9 @@ static void entry_write(const struct exec_entry *entry, uint32_t ranges,
 #define ENTRY_MAX \
 	(ENTRY_HEAD + EXEC_OUTPUT_MAX + EXEC_NODES_MAX / 2 * RANGE_BYTES)
 
+static_assert(HEAD_BYTES + ENTRY_MAX < EXEC_FRAME_MAX,
+	      "each entry fits in a frame for the client");
+
 size_t results_part_bytes(uint32_t nodes)
 {
 	size_t bytes = HEAD_BYTES + (size_t)nodes * NODE_BYTES;
@@ -324,7 +277,7 @@ size_t results_part_bytes(uint32_t nodes)
 	return bytes < EXEC_PART_BYTES ? bytes : EXEC_PART_BYTES;
 }
 
-/* What did not fit in a part leaves less than one entry's room in it. */
+/* A part is full when the largest entry does not fit in the rest of it. */
 int results_part_count(uint32_t nodes)
 {
 	const size_t least = EXEC_PART_BYTES - HEAD_BYTES - ENTRY_MAX;
@@ -344,13 +297,10 @@ int results_take(struct results *results, size_t capacity,
 	uint16_t count = 0;
 
 	HASH_ITER (hh, results->entries, entry, next) {
-		uint32_t ranges;
-		size_t size;
+		uint32_t ranges = range_count(entry->nodes);
+		size_t size = ENTRY_HEAD + entry->outcome.size +
+			      (size_t)ranges * RANGE_BYTES;
 
-		entry_sort(entry);
-		ranges = range_count(entry);
-		size = ENTRY_HEAD + entry->outcome.size +
-		       (size_t)ranges * RANGE_BYTES;
 		if (HEAD_BYTES + body.size + size > capacity ||
 		    count == UINT16_MAX)
 			continue;
@@ -363,11 +313,13 @@ int results_take(struct results *results, size_t capacity,
 	write_u8(writer, VERSION);
 	write_u16(writer, count);
 	write_bytes(writer, body.data, body.size);
-	return body.result < 0 ? body.result : count;
+	memory_check(body.result);
+	memory_check(writer->result);
+	return count;
 }
 
 bool results_next(struct results *results, struct outcome *ret_outcome,
-		  const uint32_t **ret_nodes, uint32_t *ret_count)
+		  const struct idset **ret_nodes)
 {
 	struct exec_entry *entry = results->entries;
 
@@ -375,24 +327,22 @@ bool results_next(struct results *results, struct outcome *ret_outcome,
 	results->taken = entry;
 	if (entry == NULL)
 		return false;
-	entry_sort(entry_unlink(results, entry));
+	entry_unlink(results, entry);
 	*ret_outcome = entry->outcome;
 	*ret_nodes = entry->nodes;
-	*ret_count = entry->node_count;
 	return true;
 }
 
 static int by_first_node(const struct exec_entry *a, const struct exec_entry *b)
 {
-	return by_number(a->nodes, b->nodes);
+	uint32_t left = idset_next(a->nodes, 0),
+		 right = idset_next(b->nodes, 0);
+
+	return left < right ? -1 : left > right;
 }
 
 void results_sort(struct results *results)
 {
-	struct exec_entry *entry, *next;
-
-	HASH_ITER (hh, results->entries, entry, next)
-		entry_sort(entry);
 	HASH_SORT(results->entries, by_first_node);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What came of a command on many nodes: equal outcomes are one entry with the
- * nodes that had it. Each node of the tree adds its own and what its children
- * send, and takes out what it passes on; the root does the same, towards the
- * client. Nodes are numbers: places in the caller's list.
+ * The outcomes of a command on many nodes: equal ones are one entry with its
+ * nodes. Each node of the tree adds its own and those of its children, and takes
+ * out what it sends to its parent; the root does the same towards the client.
+ * A node is its index in the caller's list.
  *
  * A part, as it travels: u8 version, u16 entries; of each: u8 kind, u32 code,
  * u8 flags, blob output, u32 ranges, and these, rising: u32 first, u32 count.
@@ -21,9 +21,9 @@
 enum outcome_kind {
 	OUTCOME_EXITED = 1, /* code: the exit code */
 	OUTCOME_KILLED,     /* code: the signal */
-	OUTCOME_TIMEOUT,    /* killed, as its time was over */
-	OUTCOME_STOPPED,    /* killed, as the caller wished or is gone */
-	OUTCOME_REFUSED, /* not begun: code is an errno, the output says why */
+	OUTCOME_TIMEOUT,    /* killed after its timeout */
+	OUTCOME_STOPPED,    /* killed: the caller stopped it, or is gone */
+	OUTCOME_REFUSED, /* not started: code is an errno, output the reason */
 	OUTCOME_KIND_END,
 };
 
@@ -43,21 +43,20 @@ struct outcome {
 
 struct results;
 
-/* node_count: places in the list. -EINVAL (0, above EXEC_NODES_MAX), -ENOMEM. */
-int results_create(uint32_t node_count, struct results **ret_results);
+/* NULL: node_count is 0 or above EXEC_NODES_MAX. */
+struct results *results_create(uint32_t node_count);
 void results_destroy(struct results *results);
 DEFINE_AUTO(struct results, results_destroy)
 
 /*
  * -EALREADY: the node has an outcome, which stays; -EINVAL: no such node, or a
- * bad outcome; -ENOMEM.
+ * bad outcome.
  */
 int results_add(struct results *results, uint32_t node,
 		const struct outcome *outcome);
 /*
- * Add a part; of nodes that have an outcome already nothing is taken. Returns
- * how many were new; -EBADMSG: it is damaged, nothing was added; -ENOMEM:
- * some of it may have been.
+ * Add a part, except for nodes that have an outcome. Returns how many nodes
+ * were new; -EBADMSG: it is damaged, nothing was added.
  */
 int results_merge(struct results *results, const void *part, size_t size);
 /*
@@ -68,20 +67,19 @@ int results_take(struct results *results, size_t capacity,
 		 struct writer *writer);
 /*
  * Bytes for a part of at most EXEC_PART_BYTES in which each entry of `nodes`
- * nodes fits; and how many such parts all that they can have takes at most.
+ * nodes fits; and the largest number of such parts for all their outcomes.
  */
 size_t results_part_bytes(uint32_t nodes);
 int results_part_count(uint32_t nodes);
 /*
- * Take out one entry: its outcome, valid until the next call, and the rising
- * numbers of the nodes. False: nothing is left.
+ * Take out one entry: its outcome and its nodes, valid until the next call.
+ * False: nothing is left.
  */
 bool results_next(struct results *results, struct outcome *ret_outcome,
-		  const uint32_t **ret_nodes, uint32_t *ret_count);
-/* Have what is there taken out by the entries' first nodes, rising. */
+		  const struct idset **ret_nodes);
+/* Order what is there by the first node of each entry. */
 void results_sort(struct results *results);
 
 /* Nodes that have, or had, an outcome. */
 const struct idset *results_known(const struct results *results);
-/* Whether something is there to be taken out. */
 bool results_is_empty(const struct results *results);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One question at a time is with the launcher, so that neither half waits for
- * the other to read. A command is over when its supervisor says so: what is in
- * the pipe then is still taken, but a process that was left behind with the
- * pipe open is not waited for.
+ * The launcher has one request at a time, so that neither half blocks the other
+ * by not reading. A command is over when its supervisor reports it: what is in
+ * the pipe by then is still read, but nothing waits for processes that were left
+ * behind with the pipe open.
  */
 #include "run.h"
 
@@ -14,6 +14,7 @@
 #include <utlist.h>
 
 #include "base/hash.h"
+#include "base/memory.h"
 #include "order.h"
 #include "supervise.h"
 #include "sys/clock.h"
@@ -21,10 +22,10 @@
 #define READ_BYTES   65536
 #define DRAIN_READS  64 /* of what a command has left in its pipe */
 #define KEEP_NS      (UINT64_C(60) * 1000000000)
-#define QUESTION_MAX 4096 /* that wait for the launcher */
+#define REQUESTS_MAX 4096 /* that wait for the launcher */
 
-struct exec_question {
-	struct exec_question *prev, *next;
+struct run_request {
+	struct run_request *prev, *next;
 	enum launcher_op op;
 	uint64_t tag;
 	uid_t uid;
@@ -34,7 +35,7 @@ struct exec_question {
 };
 
 enum run_state {
-	RUN_ASKED, /* the launcher is, or will be */
+	RUN_REQUESTED, /* the launcher has it, or will */
 	RUN_GOES,
 	RUN_OVER,
 };
@@ -63,81 +64,73 @@ struct exec_run {
 struct runs {
 	struct runs_options options;
 	struct exec_run *runs;
-	struct exec_question *questions;
-	size_t question_count;
-	bool is_asked; /* the first one is with the launcher */
+	struct run_request *requests;
+	size_t request_count;
+	bool is_asked; /* the launcher has the first one */
 	uv_poll_t launcher;
 };
 
 static void run_forget(struct exec_run *run);
 
-/* --- questions --- */
+/* --- requests --- */
 
-static void question_free(struct exec_question *question)
+static void request_free(struct run_request *request)
 {
-	free(question->credential);
-	free(question);
+	free(request->credential);
+	free(request);
 }
 
 static void ask_next(struct runs *runs)
 {
-	struct exec_question *question = runs->questions;
+	struct run_request *request = runs->requests;
 
-	if (runs->is_asked || question == NULL)
+	if (runs->is_asked || request == NULL)
 		return;
-	if (launcher_ask(runs->options.launcher_fd, question->op, question->tag,
-			 question->uid, question->credential,
-			 question->size) < 0) {
+	if (launcher_ask(runs->options.launcher_fd, request->op, request->tag,
+			 request->uid, request->credential,
+			 request->size) < 0) {
 		runs->options.lost(runs->options.ctx);
 		return;
 	}
 	runs->is_asked = true;
 }
 
-static int question_add(struct runs *runs, const struct exec_question *values,
-			const char *credential)
+static int request_add(struct runs *runs, const struct run_request *values,
+		       const char *credential)
 {
-	struct exec_question *question;
+	struct run_request *request;
 
-	if (runs->question_count >= QUESTION_MAX)
+	if (runs->request_count >= REQUESTS_MAX)
 		return -EBUSY;
-	question = malloc(sizeof(*question));
-	if (question == NULL)
-		return -ENOMEM;
-	*question = *values;
-	question->credential = malloc(values->size);
-	if (question->credential == NULL) {
-		free(question);
-		return -ENOMEM;
-	}
-	memcpy(question->credential, credential, values->size);
-	DL_APPEND(runs->questions, question);
-	runs->question_count++;
+	request = memory_copy(values, sizeof(*values));
+	request->credential = memory_copy(credential, values->size);
+	DL_APPEND(runs->requests, request);
+	runs->request_count++;
 	ask_next(runs);
 	return 0;
 }
 
-/* NULL: the launcher has it, or had. */
-static struct exec_question *question_that_waits(const struct exec_run *run)
+/* NULL: the launcher has it, or had it. */
+static struct run_request *request_waiting(const struct exec_run *run)
 {
 	const struct runs *runs = run->runs;
-	struct exec_question *question = runs->questions;
+	struct run_request *request = runs->requests;
 
-	if (runs->is_asked && question != NULL)
-		question = question->next;
-	while (question != NULL && question->run != run)
-		question = question->next;
-	return question;
+	if (runs->is_asked && request != NULL)
+		request = request->next;
+	while (request != NULL && request->run != run)
+		request = request->next;
+	return request;
 }
 
 int runs_check(struct runs *runs, uint64_t tag, uid_t uid,
 	       const char *credential, size_t size)
 {
-	struct exec_question question = {
+	struct run_request request = {
 		.op = LAUNCHER_CHECK, .tag = tag, .uid = uid, .size = size
 	};
 
-	return question_add(runs, &question, credential);
+	return request_add(runs, &request, credential);
 }
 
 /* --- the end --- */
@@ -168,7 +161,7 @@ static void waiter_remove(struct exec_waiter *waiter)
 	waiter->run = NULL;
 }
 
-/* Its memory goes when libuv has let go of its handles. */
+/* Frees it after libuv has closed its handles. */
 static void run_forget(struct exec_run *run)
 {
 	if (!run->is_forgotten) {
@@ -206,8 +199,8 @@ static void run_end(struct exec_run *run, struct outcome outcome)
 static void refuse(struct exec_run *run, int result, const char *text)
 {
 	free(run->bytes);
-	run->bytes = (uint8_t *)strdup(text);
-	run->size = run->bytes == NULL ? 0 : strlen(text);
+	run->bytes = (uint8_t *)memory_text(text);
+	run->size = strlen(text);
 	run_end(run, (struct outcome){ .kind = OUTCOME_REFUSED,
 				       .code = (uint32_t)-result });
 }
@@ -223,15 +216,8 @@ static void append(struct exec_run *run, const uint8_t *bytes, size_t count)
 		run->outcome.flags |= OUTCOME_TRUNCATED;
 	}
 	if (count > run->capacity - run->size) {
-		size_t capacity = run->capacity * 2 + count;
-		uint8_t *grown = realloc(run->bytes, capacity);
-
-		if (grown == NULL) {
-			run->outcome.flags |= OUTCOME_TRUNCATED;
-			return;
-		}
-		run->bytes = grown;
-		run->capacity = capacity;
+		run->capacity = run->capacity * 2 + count;
+		run->bytes = memory_resize(run->bytes, run->capacity, 1);
 	}
 	if (count > 0)
 		memcpy(run->bytes + run->size, bytes, count);
@@ -272,7 +258,7 @@ static void on_control(uv_poll_t *poll, int status, int events)
 	for (int i = 0; i < DRAIN_READS && read_output(run); i++)
 		;
 	if (count != sizeof(report)) {
-		refuse(run, -EIO, "its supervisor has died");
+		refuse(run, -EIO, "its supervisor died");
 		return;
 	}
 	outcome.kind = read_u8(&reader);
@@ -298,7 +284,7 @@ static int poll_open(struct exec_run *run, uv_poll_t *poll, int fd, int *ret_fd,
 	return uv_poll_start(poll, UV_READABLE | UV_DISCONNECT, callback);
 }
 
-/* The supervisor stops what it has when our end is closed for writing. */
+/* The supervisor stops the command when our end is closed for writing. */
 static void run_stop(struct exec_run *run)
 {
 	run->is_stop_wanted = true;
@@ -333,37 +319,35 @@ static void run_goes(struct exec_run *run, struct launcher_answer *answer)
 
 static void on_answer(struct runs *runs, struct launcher_answer *answer)
 {
-	struct exec_question *question = runs->questions;
+	struct run_request *request = runs->requests;
 
-	if (question == NULL || !runs->is_asked ||
-	    answer->tag != question->tag) {
+	if (request == NULL || !runs->is_asked || answer->tag != request->tag) {
 		runs->options.lost(runs->options.ctx);
 		return;
 	}
-	DL_DELETE(runs->questions, question);
-	runs->question_count--;
+	DL_DELETE(runs->requests, request);
+	runs->request_count--;
 	runs->is_asked = false;
-	if (question->op == LAUNCHER_CHECK)
-		runs->options.checked(runs->options.ctx, question->tag, answer);
+	if (request->op == LAUNCHER_CHECK)
+		runs->options.checked(runs->options.ctx, request->tag, answer);
 	else if (answer->result < 0)
-		refuse(question->run, answer->result, answer->text);
+		refuse(request->run, answer->result, answer->text);
 	else if (answer->control_fd >= 0)
-		run_goes(question->run, answer);
+		run_goes(request->run, answer);
 	else
-		refuse(question->run, -EIO, "out of descriptors");
-	question_free(question);
+		refuse(request->run, -EIO, "out of descriptors");
+	request_free(request);
 }
 
 static void on_launcher(uv_poll_t *poll, int status, int events)
 {
 	struct runs *runs = poll->data;
 	struct launcher_answer answer;
-	int result = launcher_hear(runs->options.launcher_fd, &answer);
 
-	if (result < 0)
+	if (launcher_receive(runs->options.launcher_fd, &answer) < 0) {
 		runs->options.lost(runs->options.ctx);
-	if (result <= 0)
 		return;
+	}
 	on_answer(runs, &answer);
 	closep(&answer.output_fd);
 	closep(&answer.control_fd);
@@ -371,10 +355,10 @@ static void on_launcher(uv_poll_t *poll, int status, int events)
 	ask_next(runs);
 }
 
-/* --- who asks --- */
+/* --- callers --- */
 
-/* Forget those that nobody will ask for, or, in need, the oldest one. */
-static bool make_room(struct runs *runs)
+/* Forget outcomes that have expired; if that is not enough, the oldest. */
+static bool make_space(struct runs *runs)
 {
 	uint64_t now_ns = sys_monotonic_ns();
 	struct exec_run *run, *next, *oldest = NULL;
@@ -398,25 +382,21 @@ static struct exec_run *run_create(struct runs *runs,
 				   const char *credential, size_t size,
 				   scoll_nid_t root)
 {
-	struct exec_question question = { .op = LAUNCHER_START, .size = size };
+	struct run_request request = { .op = LAUNCHER_START, .size = size };
 	struct exec_run *run;
 
-	if (!make_room(runs))
+	if (!make_space(runs))
 		return NULL;
-	run = calloc(1, sizeof(*run));
-	if (run == NULL)
-		return NULL;
+	run = memory_alloc(sizeof(*run));
 	run->runs = runs;
 	run->root = root;
 	run->output_fd = run->control_fd = -1;
 	memcpy(run->key, key, EXEC_ID_BYTES);
-	question.run = run;
+	request.run = run;
 	HASH_ADD(hh, runs->runs, key, sizeof(run->key), run);
-	if (!hash_was_added(run)) {
-		free(run);
-		return NULL;
-	}
-	if (question_add(runs, &question, credential) < 0) {
+	if (!hash_was_added(run))
+		memory_end();
+	if (request_add(runs, &request, credential) < 0) {
 		HASH_DEL(runs->runs, run);
 		free(run);
 		return NULL;
@@ -456,17 +436,17 @@ void runs_join(struct runs *runs, const char *credential, size_t size,
 void runs_leave(struct exec_waiter *waiter)
 {
 	struct exec_run *run = waiter->run;
-	struct exec_question *question;
+	struct run_request *request;
 
 	waiter_remove(waiter);
 	if (run == NULL || run->waiters != NULL)
 		return;
-	question = question_that_waits(run);
-	if (question == NULL)
+	request = request_waiting(run);
+	if (request == NULL)
 		return;
-	DL_DELETE(run->runs->questions, question);
-	run->runs->question_count--;
-	question_free(question);
+	DL_DELETE(run->runs->requests, request);
+	run->runs->request_count--;
+	request_free(request);
 	run_forget(run);
 }
 
@@ -480,7 +460,7 @@ void runs_stop(struct runs *runs, const uint8_t key[EXEC_ID_BYTES],
 	if (run == NULL || run->state == RUN_OVER)
 		return;
 	exec_digest(secret, EXEC_ID_BYTES, digest);
-	if (run->state == RUN_ASKED) {
+	if (run->state == RUN_REQUESTED) {
 		memcpy(run->stop_digest, digest, EXEC_ID_BYTES);
 		run->is_stop_kept = true;
 	} else if (sodium_memcmp(digest, run->stop_digest, EXEC_ID_BYTES) ==
@@ -501,25 +481,16 @@ void runs_root_lost(struct runs *runs, scoll_nid_t root)
 
 /* --- life --- */
 
-int runs_create(const struct runs_options *options, struct runs **ret_runs)
+struct runs *runs_create(const struct runs_options *options)
 {
-	struct runs *runs = calloc(1, sizeof(*runs));
-	int result;
+	struct runs *runs = memory_alloc(sizeof(*runs));
 
-	if (runs == NULL)
-		return -ENOMEM;
 	runs->options = *options;
-	result = uv_poll_init(options->loop, &runs->launcher,
-			      options->launcher_fd);
-	if (result < 0) {
-		free(runs);
-		return result;
-	}
+	uv_poll_init(options->loop, &runs->launcher, options->launcher_fd);
 	runs->launcher.data = runs;
 	uv_poll_start(&runs->launcher, UV_READABLE | UV_DISCONNECT,
 		      on_launcher);
-	*ret_runs = runs;
-	return 0;
+	return runs;
 }
 
 static void on_launcher_closed(uv_handle_t *handle)
@@ -532,14 +503,14 @@ static void on_launcher_closed(uv_handle_t *handle)
 
 void runs_destroy(struct runs *runs)
 {
-	struct exec_question *question, *next_question;
+	struct run_request *request, *next_request;
 	struct exec_run *run, *next;
 
 	if (runs == NULL)
 		return;
-	DL_FOREACH_SAFE (runs->questions, question, next_question) {
-		DL_DELETE(runs->questions, question);
-		question_free(question);
+	DL_FOREACH_SAFE (runs->requests, request, next_request) {
+		DL_DELETE(runs->requests, request);
+		request_free(request);
 	}
 	HASH_ITER (hh, runs->runs, run, next)
 		run_forget(run);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The commands of this node, as the half without privileges knows them: it has
- * the launcher start them, reads what they write, and keeps what came of them
- * for a while, so that who asks again, over another way, gets the same answer.
+ * The commands of this node, in the half without privileges: it has the launcher
+ * start them, reads their output, and keeps their outcomes for a while, so that
+ * a root that asks again gets the same one.
  */
 #pragma once
 
@@ -14,11 +14,11 @@
 #include "launcher.h"
 #include "results.h"
 
-#define RUNS_MAX 1024 /* that are known */
+#define RUNS_MAX 1024 /* that run or have run */
 
 struct runs;
 
-/* Waits for one outcome. In the caller's struct. */
+/* Waits for one outcome. Part of the caller's struct. */
 struct exec_waiter {
 	struct exec_waiter *prev, *next;
 	struct exec_run *run; /* NULL: does not wait */
@@ -40,30 +40,29 @@ struct runs_options {
 	void *ctx;
 };
 
-/* -ENOMEM. */
-int runs_create(const struct runs_options *options, struct runs **ret_runs);
+struct runs *runs_create(const struct runs_options *options);
 /* Stops all commands. The loop frees it. */
 void runs_destroy(struct runs *runs);
 
 /*
- * Have a credential's command run, unless it is or was already, and be told
- * what came of it: later, or from inside when that is known. `root`: who asks;
- * when the node that asked first is lost the command is stopped.
+ * Run a credential's command, unless it runs or has run. The waiter gets its
+ * outcome: later, or from inside when it is known. When the first `root` is lost
+ * the command is stopped.
  */
 void runs_join(struct runs *runs, const char *credential, size_t size,
 	       scoll_nid_t root, struct exec_waiter *waiter);
 /*
- * It waits no more, if it did. A command that nobody waits for is not started;
- * one that the launcher has goes on, for who asks again.
+ * Wait no more. A command without waiters is not started; one that the launcher
+ * has goes on, for a root that asks again.
  */
 void runs_leave(struct exec_waiter *waiter);
 /*
- * Stop the command whose secret this is; of one whose secret is not known yet
- * the last is kept until it is.
+ * Stop the command if this is its secret. Before that is known, the last secret
+ * is kept and compared later.
  */
 void runs_stop(struct runs *runs, const uint8_t key[EXEC_ID_BYTES],
 	       const uint8_t secret[EXEC_ID_BYTES]);
 void runs_root_lost(struct runs *runs, scoll_nid_t root);
-/* Ask the launcher whether uid may do it. -ENOMEM. */
+/* Have the launcher check whether uid may run it. -EBUSY. */
 int runs_check(struct runs *runs, uint64_t tag, uid_t uid,
 	       const char *credential, size_t size);

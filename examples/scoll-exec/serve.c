@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A node answers when its own command is over and all below have answered; in
- * between it passes on what it has, more and more seldom: early results, and
- * nothing of them is lost with a relay that dies later.
+ * A node replies when its own command is over and all below have replied. In
+ * between it sends what it has, at growing intervals: so results come early, and
+ * are not lost with a relay that dies later.
  */
 #include "serve.h"
 
@@ -10,6 +10,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/memory.h"
 #include "sys/clock.h"
 
 #define EARLY_MAX      8                   /* parts before the last ones */
@@ -22,11 +23,8 @@ struct sent {
 	uint8_t bytes[];
 };
 
-/*
- * For the answer of a subtree: child and parent come to the same, as what a
- * child may send is what was posted for it beforehand.
- */
-struct exec_room {
+/* Of a subtree's reply: computed alike by the child and its parent. */
+struct exec_capacity {
 	size_t bytes; /* of a part */
 	int early, parts;
 };
@@ -37,36 +35,27 @@ struct exec_job {
 	struct front *front;
 	scoll_request_t *request;
 	enum serve_op op;
-	struct serve_root root; /* there */
+	struct serve_root root; /* at the root */
 	struct results *results;
-	uint32_t place;
-	char *bulk; /* the credential, when it came so */
+	uint32_t index; /* of this node */
+	char *bulk;     /* the credential, when it came so */
 	struct iovec bulk_iov;
-	const uint8_t *body; /* of the payload, from the credential's on */
+	const uint8_t *body; /* of the payload: the credential, or of STOP */
 	size_t body_size;
 	uint8_t **buffers; /* of a child: all of its parts */
 	int buffer_count;
-	struct exec_room room; /* for our own answer */
+	struct exec_capacity capacity; /* of our own reply */
 	struct sent *sent;
 	int early_count;
 	uint64_t flush_ns, interval_ns;
 	bool is_root, is_own_done, is_below_done, is_replied;
 };
 
-void serve_tag(uint32_t place, scoll_tag_t *ret_tag)
+void serve_tag(uint32_t index, scoll_tag_t *ret_tag)
 {
 	*ret_tag = (scoll_tag_t){ 0 };
 	for (int i = 0; i < 4; i++)
-		ret_tag->bytes[i] = (uint8_t)(place >> 8 * i);
-}
-
-static uint32_t place_of(const scoll_target_t *target)
-{
-	uint32_t place = 0;
-
-	for (int i = 0; i < 4; i++)
-		place |= (uint32_t)target->tags[0].bytes[i] << 8 * i;
-	return place;
+		ret_tag->bytes[i] = (uint8_t)(index >> 8 * i);
 }
 
 /* --- jobs --- */
@@ -92,30 +81,29 @@ static void job_destroy(struct exec_job *job)
 	free(job);
 }
 
-static struct exec_room room_of(const struct exec_job *job, int nodes)
+static struct exec_capacity capacity_of(const struct exec_job *job, int nodes)
 {
-	struct exec_room room = { .bytes = STOP_BYTES, .parts = 1 };
+	struct exec_capacity capacity = { .bytes = STOP_BYTES, .parts = 1 };
 
 	if (job->op == SERVE_STOP)
-		return room;
-	room.bytes = results_part_bytes((uint32_t)nodes);
-	room.early = nodes - 1 < EARLY_MAX ? nodes - 1 : EARLY_MAX;
-	room.parts = room.early + results_part_count((uint32_t)nodes);
-	return room;
+		return capacity;
+	capacity.bytes = results_part_bytes((uint32_t)nodes);
+	capacity.early = nodes - 1 < EARLY_MAX ? nodes - 1 : EARLY_MAX;
+	capacity.parts = capacity.early + results_part_count((uint32_t)nodes);
+	return capacity;
 }
 
 static int post_child(struct exec_job *job, int child, int nodes)
 {
-	struct exec_room room = room_of(job, nodes);
-	uint8_t *at = malloc(room.bytes * (size_t)room.parts);
-	int result = at == NULL ? -ENOMEM : 0;
+	struct exec_capacity capacity = capacity_of(job, nodes);
+	uint8_t *at = memory_alloc(capacity.bytes * (size_t)capacity.parts);
+	int result = 0;
 
 	job->buffers[child] = at;
-	for (int i = 0; i < room.parts && result == 0; i++)
-		result =
-			scoll_reply_buffer_post(child,
-						at + (size_t)i * room.bytes,
-						room.bytes, job->request, NULL);
+	for (int i = 0; i < capacity.parts && result == 0; i++)
+		result = scoll_reply_buffer_post(
+			child, at + (size_t)i * capacity.bytes, capacity.bytes,
+			job->request, NULL);
 	return result;
 }
 
@@ -124,9 +112,7 @@ static int post_buffers(struct exec_job *job)
 	int count = scoll_request_nchildren(job->request);
 	int result = 0, below = 0;
 
-	job->buffers = calloc((size_t)count + 1, sizeof(*job->buffers));
-	if (job->buffers == NULL)
-		return -ENOMEM;
+	job->buffers = memory_array((size_t)count, sizeof(*job->buffers));
 	job->buffer_count = count;
 	for (int i = 0; i < count && result == 0; i++) {
 		int nodes = scoll_request_childtree_nodes(job->request, i);
@@ -134,7 +120,7 @@ static int post_buffers(struct exec_job *job)
 		result = post_child(job, i, nodes);
 		below += nodes;
 	}
-	job->room = room_of(job, below + 1);
+	job->capacity = capacity_of(job, below + 1);
 	return result;
 }
 
@@ -143,10 +129,8 @@ static void own_done(struct exec_waiter *waiter, const struct outcome *outcome);
 static struct exec_job *job_create(struct front *front,
 				   scoll_request_t *request)
 {
-	struct exec_job *job = calloc(1, sizeof(*job));
+	struct exec_job *job = memory_alloc(sizeof(*job));
 
-	if (job == NULL)
-		return NULL;
 	job->front = front;
 	job->request = request;
 	job->waiter.done = own_done;
@@ -156,18 +140,16 @@ static struct exec_job *job_create(struct front *front,
 	return job;
 }
 
-/* --- answers --- */
+/* --- replies --- */
 
 static struct sent *part_take(struct exec_job *job, size_t *ret_size)
 {
 	_auto_(writer_fini) struct writer writer = { 0 };
 	struct sent *sent;
 
-	if (results_take(job->results, job->room.bytes, &writer) <= 0)
+	if (results_take(job->results, job->capacity.bytes, &writer) <= 0)
 		return NULL;
-	sent = malloc(sizeof(*sent) + writer.size);
-	if (sent == NULL)
-		return NULL;
+	sent = memory_alloc(sizeof(*sent) + writer.size);
 	memcpy(sent->bytes, writer.data, writer.size);
 	sent->next = job->sent;
 	job->sent = sent;
@@ -175,18 +157,18 @@ static struct sent *part_take(struct exec_job *job, size_t *ret_size)
 	return sent;
 }
 
-/* What cannot be sent will be asked for again. */
+/* The root asks again for what cannot be sent. */
 static void part_send(struct exec_job *job, const struct sent *sent,
 		      size_t size)
 {
 	int result = scoll_reply_part(job->request, sent->bytes, size);
 
 	if (result < 0)
-		log_warning(job->front->log,
-			    "a part of an answer is lost error=%d", -result);
+		log_warning(job->front->log, "part of a reply lost error=%d",
+			    -result);
 }
 
-static void answer(struct exec_job *job)
+static void reply(struct exec_job *job)
 {
 	struct sent *sent = NULL;
 	size_t size = 0;
@@ -209,10 +191,9 @@ static void own_done(struct exec_waiter *waiter, const struct outcome *outcome)
 {
 	struct exec_job *job = (struct exec_job *)waiter;
 
-	if (results_add(job->results, job->place, outcome) == -ENOMEM)
-		log_error(job->front->log, "out of memory: a result is lost");
+	results_add(job->results, job->index, outcome);
 	job->is_own_done = true;
-	answer(job);
+	reply(job);
 }
 
 void serve_tick(struct front *front)
@@ -226,7 +207,7 @@ void serve_tick(struct front *front)
 
 		if (job->is_root || job->op != SERVE_RUN || job->is_replied ||
 		    now_ns < job->flush_ns || results_is_empty(job->results) ||
-		    job->early_count >= job->room.early)
+		    job->early_count >= job->capacity.early)
 			continue;
 		sent = part_take(job, &size);
 		if (sent == NULL)
@@ -240,7 +221,7 @@ void serve_tick(struct front *front)
 
 /* --- requests --- */
 
-/* As credentials are; what is not never comes to the launcher. */
+/* As credentials are; the launcher never gets anything else. */
 static bool is_text(const void *bytes, size_t size)
 {
 	return size == 0 || memchr(bytes, 0, size) == NULL;
@@ -248,7 +229,7 @@ static bool is_text(const void *bytes, size_t size)
 
 static int read_run(struct exec_job *job, struct reader *reader)
 {
-	uint32_t places = read_u32(reader);
+	uint32_t nodes = read_u32(reader);
 
 	job->body_size = read_u32(reader);
 	job->body = read_bytes(reader, job->body_size);
@@ -259,15 +240,14 @@ static int read_run(struct exec_job *job, struct reader *reader)
 	if (job->request->srq_bulk_len > EXEC_CREDENTIAL_MAX)
 		return -EMSGSIZE;
 	if (job->request->srq_bulk_len > 0) {
-		job->bulk = malloc(job->request->srq_bulk_len);
-		if (job->bulk == NULL)
-			return -ENOMEM;
+		job->bulk = memory_alloc(job->request->srq_bulk_len);
 		job->bulk_iov =
 			(struct iovec){ job->bulk, job->request->srq_bulk_len };
 		job->request->srq_bulk_iovs = &job->bulk_iov;
 		job->request->srq_bulk_niov = 1;
 	}
-	return results_create(places, &job->results);
+	job->results = results_create(nodes);
+	return job->results != NULL ? 0 : -EINVAL;
 }
 
 static int read_payload(struct exec_job *job)
@@ -294,16 +274,15 @@ static int on_pre_request(scoll_request_t *request)
 {
 	struct front *front = scoll_request_service(request);
 	struct exec_job *job = job_create(front, request);
-	int result = job == NULL ? -ENOMEM : read_payload(job);
+	int result = read_payload(job);
 
-	/* Nobody below it but targets: all are. Until asked, we are none. */
 	if (result == 0)
 		result = post_buffers(job);
 	if (result < 0) {
 		job_destroy(job);
 		return result;
 	}
-	job->is_own_done = true;
+	job->is_own_done = true; /* there is nothing to do so far */
 	request->srq_private = job;
 	return 0;
 }
@@ -312,9 +291,11 @@ static int on_request(scoll_request_t *request, const scoll_target_t *target)
 {
 	struct exec_job *job = request->srq_private;
 	scoll_nid_t root = scoll_request_root(request);
+	struct reader tag =
+		reader_of(target->tags[0].bytes, sizeof(target->tags[0].bytes));
 
 	if (job->is_root) {
-		job->root.asked(job->root.ctx);
+		job->root.start(job->root.ctx);
 		return 0;
 	}
 	if (job->op == SERVE_STOP) {
@@ -326,7 +307,7 @@ static int on_request(scoll_request_t *request, const scoll_target_t *target)
 		return request->srq_bulk_status;
 	if (!is_text(job->bulk, request->srq_bulk_len))
 		return -EBADMSG;
-	job->place = place_of(target);
+	job->index = read_u32(&tag);
 	job->is_own_done = false;
 	if (job->bulk != NULL)
 		runs_join(job->front->runs, job->bulk, request->srq_bulk_len,
@@ -347,11 +328,10 @@ static void on_reply(scoll_reply_t *reply)
 					   reply->srp_len);
 
 		if (result < 0)
-			log_warning(job->front->log,
-				    "an answer is not understood error=%d",
+			log_warning(job->front->log, "malformed reply error=%d",
 				    -result);
 		else if (job->is_root)
-			job->root.gathered(job->root.ctx);
+			job->root.merged(job->root.ctx);
 	}
 }
 
@@ -365,7 +345,7 @@ static void on_post_reply(scoll_request_t *request)
 		return;
 	}
 	job->is_below_done = true;
-	answer(job);
+	reply(job);
 }
 
 static void on_reply_out(scoll_request_t *request)
@@ -390,8 +370,6 @@ int serve_root_begin(struct front *front, scoll_request_t *request,
 	struct exec_job *job = job_create(front, request);
 	int result;
 
-	if (job == NULL)
-		return -ENOMEM;
 	job->op = results == NULL ? SERVE_STOP : SERVE_RUN;
 	job->results = results;
 	job->is_root = true;

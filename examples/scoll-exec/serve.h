@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The collective service: what a node does with a request, and how answers are
+ * The collective service: how a node handles a request, and how replies are
  * merged on their way. The payload:
  *
  *	u8 version, u8 op
- *	RUN: u32 places in the caller's list, u32 bytes of credential (0: it
+ *	RUN: u32 nodes in the caller's list, u32 bytes of credential (0: it
  *	is the bulk data), credential
  *	STOP: 16 bytes digest of the credential, 16 bytes secret
  *
- * A target's tag is its place in the caller's list (u32) and zeros.
+ * The tag of a target is its index in the caller's list (u32) and zeros.
  */
 #pragma once
 
@@ -27,11 +27,11 @@ enum serve_op {
 
 /* At the root. */
 struct serve_root {
-	/* A part came: look at the results. */
-	void (*gathered)(void *ctx);
-	/* We are a target. */
-	void (*asked)(void *ctx);
-	/* Look at the failures; the request goes after it. */
+	/* A part was merged into the results. */
+	void (*merged)(void *ctx);
+	/* This node is a target itself. */
+	void (*start)(void *ctx);
+	/* The request ends after it: its failures can be read. */
 	void (*over)(void *ctx, const scoll_request_t *request);
 	void *ctx;
 };
@@ -40,13 +40,13 @@ extern const struct scoll_service_ops serve_ops;
 
 /*
  * The root's end of a request that is about to be sent: posts buffers. root is
- * copied; results is borrowed, NULL for STOP. -ENOMEM and so on.
+ * copied; results is borrowed, NULL for STOP. Errors are libscoll's.
  */
 int serve_root_begin(struct front *front, scoll_request_t *request,
 		     struct results *results, const struct serve_root *root);
-/* Instead of the end, when it could not be sent. */
+/* The request could not be sent. */
 void serve_root_cancel(scoll_request_t *request);
-/* Every now and then: pass on what has come so far. */
+/* Called regularly: sends early parts. */
 void serve_tick(struct front *front);
 
-void serve_tag(uint32_t place, scoll_tag_t *ret_tag);
+void serve_tag(uint32_t index, scoll_tag_t *ret_tag);

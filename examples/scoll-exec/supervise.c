@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
+#include "base/memory.h"
 #include "results.h"
 #include "sys/clock.h"
 
@@ -84,15 +84,6 @@ static void signals_reset(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static char *variable(const char *name, const char *value)
-{
-	char *text;
-
-	if (asprintf(&text, "%s=%s", name, value) < 0)
-		give_up("environment");
-	return text;
-}
-
 static _Noreturn void command_run(const struct supervision *supervision,
 				  pid_t parent)
 {
@@ -100,13 +91,13 @@ static _Noreturn void command_run(const struct supervision *supervision,
 	const char *shell = *user->pw_shell != 0 ? user->pw_shell : "/bin/sh";
 	const char *name = strrchr(shell, '/');
 	char *environment[] = {
-		variable("PATH",
-			 user->pw_uid == 0 ? PATH_OF_ROOT : PATH_OF_USER),
-		variable("HOME", user->pw_dir),
-		variable("USER", user->pw_name),
-		variable("LOGNAME", user->pw_name),
-		variable("SHELL", shell),
-		variable("SCOLL_EXEC_NODE", supervision->node),
+		memory_format("PATH=%s",
+			      user->pw_uid == 0 ? PATH_OF_ROOT : PATH_OF_USER),
+		memory_format("HOME=%s", user->pw_dir),
+		memory_format("USER=%s", user->pw_name),
+		memory_format("LOGNAME=%s", user->pw_name),
+		memory_format("SHELL=%s", shell),
+		memory_format("SCOLL_EXEC_NODE=%s", supervision->node),
 		NULL,
 	};
 	int null = open("/dev/null", O_RDWR);

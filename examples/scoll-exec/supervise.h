@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One process for each command: it starts the command as its user, and sees to
- * it that nothing of it is left when its time is over, when somebody says so,
- * or when nobody is there any more who could.
+ * One process for each command: it starts the command as its user, and kills all
+ * its processes after the timeout, on request, or when the daemon is gone.
  */
 #pragma once
 

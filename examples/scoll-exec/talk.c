@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "sys/fd.h"
 
 int talk_connect(const char *path, int *ret_fd, uid_t *ret_uid,
@@ -62,8 +63,8 @@ int talk_send(int fd, const struct writer *frame)
 	_auto_(writer_fini) struct writer whole = { 0 };
 
 	write_blob(&whole, frame->data, frame->size);
-	if (frame->result < 0 || whole.result < 0)
-		return -ENOMEM;
+	memory_check(frame->result);
+	memory_check(whole.result);
 	return write_all(fd, whole.data, whole.size);
 }
 
@@ -79,9 +80,7 @@ int talk_receive(int fd, uint8_t **ret_frame, size_t *ret_size)
 		size |= (uint32_t)head[i] << 8 * i;
 	if (size == 0 || size > TALK_FRAME_MAX)
 		return -EBADMSG;
-	frame = malloc(size);
-	if (frame == NULL)
-		return -ENOMEM;
+	frame = memory_alloc(size);
 	if (fd_read(fd, frame, size) != (ssize_t)size)
 		return -EPIPE;
 	*ret_frame = take_ptr(frame);
@@ -94,22 +93,21 @@ int talk_seal(const struct exec_order *order, const char *munge_socket,
 	      struct fairlead_error *ret_error)
 {
 	_auto_(writer_fini) struct writer payload = { 0 };
-	munge_ctx_t ctx = munge_ctx_create();
-	munge_err_t error = ctx == NULL ? EMUNGE_NO_MEMORY : EMUNGE_SUCCESS;
+	munge_ctx_t ctx = memory_have(munge_ctx_create());
+	munge_err_t error = EMUNGE_SUCCESS;
 	const char *text;
 	int result = 0;
 
 	order_encode(order, &payload);
-	if (payload.result < 0)
-		error = EMUNGE_NO_MEMORY;
-	if (error == EMUNGE_SUCCESS && munge_socket != NULL)
+	memory_check(payload.result);
+	if (munge_socket != NULL)
 		error = munge_ctx_set(ctx, MUNGE_OPT_SOCKET, munge_socket);
 	if (error == EMUNGE_SUCCESS)
 		error = munge_ctx_set(ctx, MUNGE_OPT_UID_RESTRICTION, reader);
 	if (error == EMUNGE_SUCCESS)
 		error = munge_encode(ret_credential, ctx, payload.data,
 				     (int)payload.size);
-	text = ctx == NULL ? NULL : munge_ctx_strerror(ctx);
+	text = munge_ctx_strerror(ctx);
 	if (error != EMUNGE_SUCCESS)
 		result = error_set(ret_error, -EHOSTDOWN, "MUNGE: %s",
 				   text != NULL ? text : munge_strerror(error));

@@ -157,17 +157,12 @@ static ssize_t receive(int fd, void *bytes, size_t capacity,
 	}
 }
 
-ssize_t packet_call(int fd, const void *request, size_t request_size,
-		    void *reply, size_t capacity, struct packet_fds *ret_fds)
+ssize_t packet_receive(int fd, void *bytes, size_t capacity,
+		       struct packet_fds *ret_fds)
 {
 	struct packet_fds fds = { .count = 0 };
-	int result = packet_send(fd, request, request_size, NULL);
-	ssize_t size;
+	ssize_t size = receive(fd, bytes, capacity, &fds);
 
-	/* A daemon that refuses a connection sends why before it closes it. */
-	if (result < 0 && result != -EPIPE && result != -ECONNRESET)
-		return result;
-	size = receive(fd, reply, capacity, &fds);
 	if (size > 0 && (size_t)size <= capacity && ret_fds != NULL)
 		*ret_fds = fds;
 	else
@@ -177,4 +172,15 @@ ssize_t packet_call(int fd, const void *request, size_t request_size,
 	if (size == 0)
 		return -ECONNRESET;
 	return (size_t)size > capacity ? -EMSGSIZE : size;
+}
+
+ssize_t packet_call(int fd, const void *request, size_t request_size,
+		    void *reply, size_t capacity, struct packet_fds *ret_fds)
+{
+	int result = packet_send(fd, request, request_size, NULL);
+
+	/* A daemon that refuses a connection sends why before it closes it. */
+	if (result < 0 && result != -EPIPE && result != -ECONNRESET)
+		return result;
+	return packet_receive(fd, reply, capacity, ret_fds);
 }

@@ -32,8 +32,11 @@ int packet_connect(const char *dir);
 int packet_send(int fd, const void *bytes, size_t size,
 		const struct packet_fds *fds);
 /*
- * Send a request and wait for its reply: the reply's bytes. -ECONNRESET: the
- * daemon ended; -EMSGSIZE: the reply is larger than capacity.
+ * Wait for a packet: its bytes. ret_fds: NULL, or what came with it.
+ * -ECONNRESET: the peer ended; -EMSGSIZE: it is larger than capacity.
  */
+ssize_t packet_receive(int fd, void *bytes, size_t capacity,
+		       struct packet_fds *ret_fds);
+/* Send a request and wait for its reply: as packet_receive. */
 ssize_t packet_call(int fd, const void *request, size_t request_size,
 		    void *reply, size_t capacity, struct packet_fds *ret_fds);

@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 daemon, munged, reader, path = (sys.argv[1:] + [""] * 3)[:4]
-RUN, STOP, LIST, RESULT, FAILED, END, NODES = range(1, 8)
+RUN, STOP, LIST, RESULTS, FAILED, END, NODES = range(1, 8)
 SECRET = b"s" * 16
 
 

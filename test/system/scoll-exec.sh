@@ -181,14 +181,7 @@ expect_exit 0 as $alice scoll-exec "$all" -- "$odd"
 is "$err" 'scoll-exec: n[5,9]: exited with exit code 3
 scoll-exec: n6: exited with exit code 1
 scoll-exec: n7: killed by signal 9 (KILL)' 'remarks'
-expect_exit 3 as $alice scoll-exec --quiet --maxrc 'n[1-6,8-9]' -- "$odd"
-is "$err" '' 'quiet'
-
-it 'results are JSON for programs'
-expect_exit 0 as $alice scoll-exec --json "n[1-$count]" 'echo "\"\\" 1>&2; exit 4'
-holds "$out" '.results == [{"nodes": $all, "count": 40, "what": "exited",
-	"code": 4, "is_truncated": false, "output": "\"\\\n"}] and .failures == []' \
-	--arg all "$all"
+expect_exit 3 as $alice scoll-exec --maxrc 'n[1-6,8-9]' -- "$odd"
 
 it 'each node is shown by itself when asked for'
 expect_exit 0 as $alice scoll-exec --no-merge "$all" echo hello
@@ -372,9 +365,7 @@ it 'while a node is dead the others answer, and it is named'
 expect_exit 1 as $alice scoll-exec "$all" echo here
 is "$out" "n[1-16,18-$count]: here" 'output'
 is "$err" 'scoll-exec: n17: not reached: is dead' 'errors'
-expect_exit 255 as $alice scoll-exec --maxrc --json 'n[16-18]' true
-holds "$out" '.results[0].nodes == "n[16,18]" and
-	.failures == [{"nodes": "n17", "reason": "is dead"}]'
+expect_exit 255 as $alice scoll-exec --maxrc 'n[16-18]' true
 
 it 'a command ends when the daemon that was asked dies'
 flock -x "$lock"

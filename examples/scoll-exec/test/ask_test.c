@@ -32,7 +32,7 @@ static struct bed {
 	struct exec_config_node nodes[NODES];
 	struct log log;
 	struct front front;
-	struct ask *ask;
+	struct exec_ask *ask;
 	uint8_t secret[EXEC_ID_BYTES];
 	struct asked_group groups[GROUPS_MAX];
 	size_t group_count;
@@ -128,7 +128,7 @@ void serve_root_cancel(scoll_request_t *request)
 {
 }
 
-void serve_tag(uint32_t place, scoll_tag_t *ret_tag)
+void serve_tag(uint32_t index, scoll_tag_t *ret_tag)
 {
 	memset(ret_tag, 0, sizeof(*ret_tag));
 }

@@ -44,13 +44,13 @@ static int teardown(void **state)
 }
 
 /* The next answer's result, and its tag; fails the test when it is gone. */
-static int hear(uint64_t tag)
+static int result_of(uint64_t tag)
 {
 	struct pollfd readable = { .fd = fd, .events = POLLIN };
 	struct launcher_answer answer;
 
 	assert_int_equal(poll(&readable, 1, -1), 1);
-	assert_int_equal(launcher_hear(fd, &answer), 1);
+	assert_int_equal(launcher_receive(fd, &answer), 0);
 	assert_int_equal(answer.tag, tag);
 	assert_true(answer.text[0] != '\0');
 	free(answer.nodes);
@@ -66,15 +66,15 @@ static void ask(uint64_t tag, const char *credential, size_t size)
 static void question_that_it_cannot_read_is_answered(void **state)
 {
 	ask(7, "MU\0GE:xx", 8);
-	assert_int_equal(hear(7), -EBADMSG);
+	assert_int_equal(result_of(7), -EBADMSG);
 	/* No operation, and nothing behind it. */
 	assert_int_equal(send(fd, "\x09\x08\0\0\0\0\0\0\0", 9, 0), 9);
-	assert_int_equal(hear(8), -EBADMSG);
+	assert_int_equal(result_of(8), -EBADMSG);
 	assert_int_equal(send(fd, "\x01", 1, 0), 1);
-	assert_int_equal(hear(0), -EBADMSG);
+	assert_int_equal(result_of(0), -EBADMSG);
 	/* It is there for the next one: munged is not. */
 	ask(9, "MUNGE:xx", 8);
-	assert_int_equal(hear(9), -EHOSTDOWN);
+	assert_int_equal(result_of(9), -EHOSTDOWN);
 }
 
 int main(void)

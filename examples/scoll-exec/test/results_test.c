@@ -25,10 +25,7 @@ static struct outcome said(const char *text, uint32_t code)
 
 static int setup(void **state)
 {
-	struct results *results;
-
-	assert_int_equal(results_create(NODES, &results), 0);
-	*state = results;
+	*state = results_create(NODES);
 	return 0;
 }
 
@@ -51,23 +48,22 @@ static void expect(struct results *results, const char *text,
 		   const uint32_t *nodes, uint32_t count)
 {
 	struct outcome outcome;
-	const uint32_t *got;
-	uint32_t got_count;
+	const struct idset *got;
 
-	assert_true(results_next(results, &outcome, &got, &got_count));
+	assert_true(results_next(results, &outcome, &got));
 	assert_int_equal(outcome.size, strlen(text));
 	assert_memory_equal(outcome.output, text, outcome.size);
-	assert_int_equal(got_count, count);
-	assert_memory_equal(got, nodes, count * sizeof(*nodes));
+	assert_int_equal(idset_count(got), count);
+	for (uint32_t i = 0; i < count; i++)
+		assert_true(idset_has(got, nodes[i]));
 }
 
 static void expect_end(struct results *results)
 {
 	struct outcome outcome;
-	const uint32_t *nodes;
-	uint32_t count;
+	const struct idset *nodes;
 
-	assert_false(results_next(results, &outcome, &nodes, &count));
+	assert_false(results_next(results, &outcome, &nodes));
 	assert_true(results_is_empty(results));
 }
 
@@ -135,18 +131,15 @@ static void add_refuses_what_is_no_outcome(void **state)
 
 static void create_refuses_no_node_and_too_many(void **state)
 {
-	struct results *results;
-
-	assert_int_equal(results_create(0, &results), -EINVAL);
-	assert_int_equal(results_create(EXEC_NODES_MAX + 1, &results), -EINVAL);
+	assert_null(results_create(0));
+	assert_null(results_create(EXEC_NODES_MAX + 1));
 }
 
 /* A part of one entry: "hi" of nodes 0-2 and 5. */
 static void make_part(struct writer *writer)
 {
-	struct results *child;
+	struct results *child = results_create(NODES);
 
-	assert_int_equal(results_create(NODES, &child), 0);
 	for (uint32_t i = 0; i < 3; i++)
 		add(child, i, "hi", 0);
 	add(child, 5, "hi", 0);
@@ -262,10 +255,9 @@ static void merge_refuses_damage_and_takes_nothing_of_it(void **state)
 static void large_answers_go_in_parts_and_arrive_whole(void **state)
 {
 	static uint8_t text[EXEC_OUTPUT_MAX];
-	struct results *parent;
+	struct results *parent = results_create(NODES);
 	int part_count = 0;
 
-	assert_int_equal(results_create(NODES, &parent), 0);
 	for (uint32_t i = 0; i < NODES; i++) {
 		struct outcome outcome = said("", 0);
 
@@ -298,9 +290,8 @@ static void worst_entry_fits_in_a_part(void **state)
 				   .output = text,
 				   .size = sizeof(text) };
 	_auto_(writer_fini) struct writer part = { 0 };
-	struct results *results;
+	struct results *results = results_create(EXEC_NODES_MAX);
 
-	assert_int_equal(results_create(EXEC_NODES_MAX, &results), 0);
 	for (uint32_t i = 0; i < EXEC_NODES_MAX; i += 2)
 		assert_int_equal(results_add(results, i, &outcome), 0);
 	assert_int_equal(results_take(results, EXEC_PART_BYTES, &part), 1);
@@ -319,10 +310,9 @@ static void parts_have_room_for_all_that_nodes_can_have(void **state)
 		struct outcome outcome = { .kind = OUTCOME_EXITED,
 					   .output = text };
 		size_t capacity = results_part_bytes(counts[i]);
-		struct results *results;
+		struct results *results = results_create(counts[i]);
 		int part_count = 0;
 
-		assert_int_equal(results_create(counts[i], &results), 0);
 		for (uint32_t node = 0; node < counts[i]; node++) {
 			memcpy(text, &node, sizeof(node));
 			outcome.size = node % 3 == 2 ? 100 : sizeof(text);
@@ -344,12 +334,11 @@ static void too_much_output_is_omitted_and_its_code_is_kept(void **state)
 {
 	static uint8_t text[EXEC_OUTPUT_MAX];
 	const uint32_t fit = EXEC_OUTPUTS_MAX / EXEC_OUTPUT_MAX;
-	struct results *results;
+	struct results *results = results_create(fit + 2);
 	struct outcome outcome;
-	const uint32_t *nodes;
-	uint32_t count, omitted = 0;
+	const struct idset *nodes;
+	uint32_t omitted = 0;
 
-	assert_int_equal(results_create(fit + 2, &results), 0);
 	for (uint32_t i = 0; i < fit + 2; i++) {
 		outcome = (struct outcome){ .kind = OUTCOME_EXITED,
 					    .code = 3,
@@ -358,12 +347,12 @@ static void too_much_output_is_omitted_and_its_code_is_kept(void **state)
 		memcpy(text, &i, sizeof(i));
 		assert_int_equal(results_add(results, i, &outcome), 0);
 	}
-	while (results_next(results, &outcome, &nodes, &count)) {
+	while (results_next(results, &outcome, &nodes)) {
 		assert_int_equal(outcome.code, 3);
 		if ((outcome.flags & OUTCOME_OMITTED) == 0)
 			continue;
 		assert_int_equal(outcome.size, 0);
-		omitted += count;
+		omitted += idset_count(nodes);
 	}
 	assert_int_equal(omitted, 2);
 	results_destroy(results);

@@ -49,13 +49,13 @@ int launcher_ask(int fd, enum launcher_op op, uint64_t tag, uid_t uid,
 	return 0;
 }
 
-int launcher_hear(int fd, struct launcher_answer *ret_answer)
+int launcher_receive(int fd, struct launcher_answer *ret_answer)
 {
 	char byte;
 
 	assert_int_equal(read(fd, &byte, 1), 1);
 	*ret_answer = bed.answer;
-	return 1;
+	return 0;
 }
 
 /* --- */
@@ -84,8 +84,10 @@ static int setup(void **state)
 		return -1;
 	bed.launcher_fd = ends[0];
 	options.launcher_fd = ends[1];
-	return uv_loop_init(&bed.loop) < 0 ? -1
-					   : runs_create(&options, &bed.runs);
+	if (uv_loop_init(&bed.loop) < 0)
+		return -1;
+	bed.runs = runs_create(&options);
+	return 0;
 }
 
 static int teardown(void **state)

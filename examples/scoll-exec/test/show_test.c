@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <jansson.h>
 
+#include "base/cleanup.h"
 #include "show.h"
 
 static char *shown(const void *bytes, size_t size)
@@ -122,29 +122,6 @@ static void remark_and_code_say_how_it_ended(void **state)
 	}
 }
 
-static void json_is_json_whatever_a_command_has_written(void **state)
-{
-	static uint8_t all[256];
-	struct outcome outcome = { .kind = OUTCOME_EXITED,
-				   .code = 4,
-				   .output = all,
-				   .size = sizeof(all) };
-	_auto_(writer_fini) struct writer text = { 0 };
-	json_t *json;
-
-	for (size_t i = 0; i < sizeof(all); i++)
-		all[i] = (uint8_t)i;
-	show_json(&text, "n[1-2]", 2, &outcome);
-	json = json_loadb((const char *)text.data, text.size, JSON_ALLOW_NUL,
-			  NULL);
-	assert_non_null(json);
-	assert_int_equal(json_integer_value(json_object_get(json, "code")), 4);
-	assert_int_equal(json_integer_value(json_object_get(json, "count")), 2);
-	assert_memory_equal(json_string_value(json_object_get(json, "output")),
-			    all, 128);
-	json_decref(json);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,7 +130,6 @@ int main(void)
 		cmocka_unit_test(bytes_that_are_no_utf8_are_visible),
 		cmocka_unit_test(each_line_has_its_label),
 		cmocka_unit_test(remark_and_code_say_how_it_ended),
-		cmocka_unit_test(json_is_json_whatever_a_command_has_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
