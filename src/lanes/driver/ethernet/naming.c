@@ -10,6 +10,7 @@
 #include "lanes/driver/ethernet/naming.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -97,6 +98,14 @@ uint32_t ethernet_rail(uint16_t first, uint16_t port)
 	return rail;
 }
 
+static void device_format(uint32_t vni, uint32_t rail, char device[IFNAMSIZ])
+{
+	if (rail == 0)
+		snprintf(device, IFNAMSIZ, "fl%u", vni);
+	else
+		snprintf(device, IFNAMSIZ, "fl%ur%u", vni, rail);
+}
+
 void ethernet_name(const struct ethernet_networks *networks, uint32_t vni,
 		   uint32_t rail, uint32_t number,
 		   struct ethernet_names *ret_names)
@@ -115,71 +124,30 @@ void ethernet_name(const struct ethernet_networks *networks, uint32_t vni,
 	assert(number > 0 && number <= ETHERNET_NODES_MAX);
 	if (names.ipv4.family)
 		names.ipv4_prefix_size = networks->ipv4_lane_size;
-	if (rail == 0)
-		snprintf(names.device, sizeof(names.device), "fl%u", vni);
-	else
-		snprintf(names.device, sizeof(names.device), "fl%ur%u", vni,
-			 rail);
+	device_format(vni, rail, names.device);
 	*ret_names = names;
 }
 
-/* Take a text that has to be there. */
-static bool take(const char **text, const char *expected)
+static bool vni_is_valid(uint32_t vni)
 {
-	size_t size = strlen(expected);
-
-	if (strncmp(*text, expected, size) != 0)
-		return false;
-	*text += size;
-	return true;
+	return vni > 0 && vni < ETHERNET_VNI_LIMIT;
 }
 
-/* Take a decimal number as we write it: without a sign or leading zeros. */
-static bool take_number(const char **text, uint64_t max, uint64_t *ret_number)
-{
-	const char *at = *text;
-	uint64_t number = 0;
-
-	if (*at < '0' || *at > '9' ||
-	    (at[0] == '0' && at[1] >= '0' && at[1] <= '9'))
-		return false;
-	for (; *at >= '0' && *at <= '9'; at++) {
-		uint64_t digit = (uint64_t)(*at - '0');
-
-		if (digit > max || number > (max - digit) / 10)
-			return false;
-		number = number * 10 + digit;
-	}
-	*text = at;
-	*ret_number = number;
-	return true;
-}
-
-static bool take_vni(const char **text, uint32_t *ret_vni)
-{
-	uint64_t vni;
-
-	if (!take_number(text, ETHERNET_VNI_LIMIT - 1, &vni) || vni == 0)
-		return false;
-	*ret_vni = (uint32_t)vni;
-	return true;
-}
-
+/* What is not written again as it was is not ours. */
 bool ethernet_device_parse(const char *device, uint32_t *ret_vni,
 			   uint32_t *ret_rail)
 {
-	uint64_t rail = 0;
-	uint32_t vni;
+	uint32_t vni, rail = 0;
+	char again[IFNAMSIZ];
 
-	if (!take(&device, "fl") || !take_vni(&device, &vni))
+	if (sscanf(device, "fl%ur%u", &vni, &rail) < 1 || !vni_is_valid(vni) ||
+	    rail >= ETHERNET_RAILS_MAX)
 		return false;
-	if (take(&device, "r") &&
-	    (!take_number(&device, ETHERNET_RAILS_MAX - 1, &rail) || rail == 0))
-		return false;
-	if (*device)
+	device_format(vni, rail, again);
+	if (strcmp(device, again) != 0)
 		return false;
 	*ret_vni = vni;
-	*ret_rail = (uint32_t)rail;
+	*ret_rail = rail;
 	return true;
 }
 
@@ -210,64 +178,42 @@ void ethernet_alias_format(const struct ethernet_alias *alias,
 	assert(size < ETHERNET_ALIAS_MAX);
 }
 
-static bool take_classes(const char **text, struct ethernet_alias *alias)
+static bool vnis_read(const char *text, struct ethernet_alias *alias)
 {
-	static const char digits[] = "0123456789abcdef";
-	const char *digit;
-	uint64_t first;
+	int size;
 
-	if (!take(text, ":tcs=0x") || !**text)
-		return false;
-	digit = strchr(digits, **text);
-	if (!digit || digit == digits)
-		return false;
-	alias->classes = (uint8_t)(digit - digits);
-	(*text)++;
-	if (!take(text, ":tc=") || !take_number(text, 3, &first))
-		return false;
-	alias->first_class = (uint8_t)first;
-	return alias->classes & 1u << first;
-}
-
-static bool take_vnis(const char **text, struct ethernet_alias *alias)
-{
-	do {
-		if (alias->vni_count == ETHERNET_VNIS_MAX ||
-		    !take_vni(text, &alias->vnis[alias->vni_count]))
+	while (alias->vni_count < ETHERNET_VNIS_MAX &&
+	       sscanf(text, "%u%n", &alias->vnis[alias->vni_count], &size) ==
+		       1) {
+		if (!vni_is_valid(alias->vnis[alias->vni_count++]))
 			return false;
-		alias->vni_count++;
-	} while (take(text, ","));
-	return true;
-}
-
-/* It is the last field, since it may have a colon in it. */
-static bool take_job(const char **text, struct ethernet_alias *alias)
-{
-	if (!**text)
-		return true;
-	if (!take(text, ":job=") || !ethernet_job_is_valid(*text))
-		return false;
-	strcpy(alias->job, *text);
-	return true;
+		text += size + (text[size] == ',');
+	}
+	return alias->vni_count > 0;
 }
 
 bool ethernet_alias_parse(const char *text, struct ethernet_alias *ret_alias)
 {
 	struct ethernet_alias alias = { 0 };
-	uint64_t uid, gid, htb_class;
+	char again[ETHERNET_ALIAS_MAX];
+	const char *job;
+	int vnis = 0;
 
-	if (!take(&text, "fairlead:grant=") ||
-	    !take_number(&text, UINT64_MAX, &alias.grant_id) ||
-	    !take(&text, ":uid=") || !take_number(&text, UINT32_MAX, &uid) ||
-	    !take(&text, ":gid=") || !take_number(&text, UINT32_MAX, &gid) ||
-	    !take_classes(&text, &alias) || !take(&text, ":class=") ||
-	    !take_number(&text, UINT16_MAX, &htb_class) ||
-	    !take(&text, ":vnis=") || !take_vnis(&text, &alias) ||
-	    !take_job(&text, &alias))
+	if (sscanf(text,
+		   "fairlead:grant=%" SCNu64 ":uid=%u:gid=%u:tcs=0x%hhx:"
+		   "tc=%hhu:class=%hu:vnis=%n",
+		   &alias.grant_id, &alias.uid, &alias.gid, &alias.classes,
+		   &alias.first_class, &alias.htb_class, &vnis) < 6 ||
+	    vnis == 0 || !vnis_read(text + vnis, &alias) ||
+	    alias.first_class > 3 || !(alias.classes & 1u << alias.first_class))
 		return false;
-	alias.uid = (uint32_t)uid;
-	alias.gid = (uint32_t)gid;
-	alias.htb_class = (uint16_t)htb_class;
+	/* It is the last field, since it may have a colon in it. */
+	job = strstr(text + vnis, ":job=");
+	if (job && ethernet_job_is_valid(job + 5))
+		strcpy(alias.job, job + 5);
+	ethernet_alias_format(&alias, again);
+	if (strcmp(text, again) != 0)
+		return false;
 	*ret_alias = alias;
 	return true;
 }
