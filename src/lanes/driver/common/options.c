@@ -89,6 +89,26 @@ int option_number(const struct option *option, uint32_t min, uint32_t max,
 			 option->value ? option->value : "", min, max);
 }
 
+int option_flag(const struct option *option, bool *ret_flag,
+		struct fairlead_error *ret_error)
+{
+	if (option->value)
+		return error_set(ret_error, -EINVAL,
+				 "option '%s' takes no value", option->name);
+	*ret_flag = true;
+	return 0;
+}
+
+int options_check_off(const struct options *options, bool is_off,
+		      struct fairlead_error *ret_error)
+{
+	if (is_off && options->count > 1)
+		return error_set(ret_error, -EINVAL,
+				 "option 'off' leaves nothing for other "
+				 "options to say");
+	return 0;
+}
+
 void options_append(char text[FAIRLEAD_OPTIONS_MAX + 1], const char *format,
 		    ...)
 {

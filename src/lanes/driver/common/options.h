@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,15 @@ int options_parse(struct options *options, const char *text,
  */
 int option_number(const struct option *option, uint32_t min, uint32_t max,
 		  uint32_t *ret_number, struct fairlead_error *ret_error);
+
+/*
+ * An option without a value, such as "off". -EINVAL with a text. And what is
+ * with "off" says nothing: also -EINVAL.
+ */
+int option_flag(const struct option *option, bool *ret_flag,
+		struct fairlead_error *ret_error);
+int options_check_off(const struct options *options, bool is_off,
+		      struct fairlead_error *ret_error);
 
 /* Add to a text of completed options; a driver's own fit by far. */
 void options_append(char text[FAIRLEAD_OPTIONS_MAX + 1], const char *format,

@@ -2,6 +2,7 @@
 #include "lanes/driver/common/vnis.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_text.h"
@@ -33,10 +34,42 @@ int vnis_check(const struct vnis *vnis, const char *text,
 	return 0;
 }
 
-void vnis_plan(uint32_t count, bool is_off, struct fairlead_plan *plan)
+void *vnis_state_create(const struct vnis_settings *settings, size_t size)
+{
+	struct vnis_settings *state = memory_copy(settings, size);
+
+	state->pool = memory_text(settings->pool);
+	return state;
+}
+
+void vnis_state_destroy(void *data)
+{
+	struct vnis_settings *state = data;
+
+	if (state)
+		free((char *)state->pool);
+	free(state);
+}
+
+size_t vnis_pools(const struct vnis *vnis, const void *state,
+		  struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX])
+{
+	const struct vnis_settings *settings = state;
+
+	specs[0] = (struct fairlead_pool_spec){
+		.name = "vni",
+		.limit = vnis->limit,
+		.universe = settings->pool,
+	};
+	return 1;
+}
+
+void vnis_plan(const struct vnis_settings *settings, uint32_t count,
+	       bool is_off, struct fairlead_plan *plan)
 {
 	plan->counts[0] = count;
 	plan->has_lane = count > 0;
+	plan->is_fatal = settings->is_reserve_fatal;
 	plan->reason[0] = '\0';
 	if (is_off)
 		strcpy(plan->reason, "disabled by user request");
@@ -44,11 +77,9 @@ void vnis_plan(uint32_t count, bool is_off, struct fairlead_plan *plan)
 		strcpy(plan->reason, "none requested");
 }
 
-int vnis_describe(const struct fairlead_lane *lane, const char *reason,
-		  char **ret_context)
+char *vnis_describe(const struct fairlead_lane *lane, const char *reason)
 {
 	struct json_text context = { 0 };
-	char *text;
 
 	json_text_begin(&context);
 	json_text_object(&context, "reservation");
@@ -58,9 +89,5 @@ int vnis_describe(const struct fairlead_lane *lane, const char *reason,
 	if (lane->id_count == 0)
 		json_text_string(&context, "empty-reason", reason);
 	json_text_end(&context);
-	text = json_text_take(&context);
-	if (!text)
-		return -ENOMEM;
-	*ret_context = text;
-	return 0;
+	return memory_have(json_text_take(&context));
 }

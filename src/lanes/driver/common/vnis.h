@@ -7,6 +7,7 @@
 
 #include "base/idset.h"
 #include "base/error.h"
+#include "base/settings.h"
 #include "fairlead_driver.h"
 
 /* What a driver's VNIs are, for its setting vni_pool. */
@@ -21,16 +22,59 @@ struct vnis {
 int vnis_check(const struct vnis *vnis, const char *text,
 	       struct idset **ret_pool, struct fairlead_error *ret_error);
 
+/* What the manager half needs of the settings; first in those of a driver. */
+struct vnis_settings {
+	const char *pool; /* id set */
+	uint32_t default_count;
+	bool is_reserve_fatal;
+};
+
+/* Their rows of the table of settings; pool_type: of the setting vni_pool. */
+#define VNIS_SETTINGS(pool_type, pool_default, pool_help, count_max)          \
+	{ "vni_pool",                                                         \
+	  &(pool_type),                                                       \
+	  offsetof(struct vnis_settings, pool),                               \
+	  pool_default,                                                       \
+	  0,                                                                  \
+	  pool_help },                                                        \
+		VNIS_SETTING("default_vnis", settings_number, default_count,  \
+			     "1",                                             \
+			     "VNIs of a job that does not say. With 0, jobs " \
+			     "ask for a "                                     \
+			     "lane; otherwise they ask to have none.",        \
+			     count_max),                                      \
+		VNIS_SETTING(                                                 \
+			"reserve_fatal", settings_bool, is_reserve_fatal,     \
+			"true",                                               \
+			"*true*: a job that cannot get its VNIs fails. "      \
+			"*false*: "                                           \
+			"it runs without a lane, and its event says why.",    \
+			0)
+#define VNIS_SETTING(name, type, member, value, help, max)                     \
+	{                                                                      \
+		name, &type, offsetof(struct vnis_settings, member), value, 0, \
+			help, 0, max                                           \
+	}
+
 /*
- * The plan of a lane with that many VNIs of the first pool; none: there is no
- * lane, and why.
+ * The state of a manager half: a copy of its settings, `size` bytes that begin
+ * with these, and of the pool's text.
  */
-void vnis_plan(uint32_t count, bool is_off, struct fairlead_plan *plan);
+void *vnis_state_create(const struct vnis_settings *settings, size_t size);
+/* For fairlead_manager_ops. */
+void vnis_state_destroy(void *state);
+/* The pool "vni", of such a state. */
+size_t vnis_pools(const struct vnis *vnis, const void *state,
+		  struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX]);
+/*
+ * The plan of a lane with that many VNIs; none: there is no lane, and why.
+ */
+void vnis_plan(const struct vnis_settings *settings, uint32_t count,
+	       bool is_off, struct fairlead_plan *plan);
 
 /*
  * describe's context: {"reservation":{"vnis":[1024]},"vnis":[1024]}. The document
  * has the VNIs in "reservation", the programs that exist read them from the context
- * itself: both are there. The caller frees it. -ENOMEM.
+ * itself: both are there. The caller frees it.
  */
-int vnis_describe(const struct fairlead_lane *lane, const char *reason,
-		  char **ret_context);
+char *vnis_describe(const struct fairlead_lane *lane, const char *reason);

@@ -148,24 +148,14 @@ static int rails_read(const struct option *option, uint32_t rail_count,
 	return 0;
 }
 
-static int flag_read(const struct option *option, bool *flag,
-		     struct fairlead_error *ret_error)
-{
-	if (option->value)
-		return error_set(ret_error, -EINVAL, "option '%s' has no value",
-				 option->name);
-	*flag = true;
-	return 0;
-}
-
 static int option_read(const struct option *option, uint32_t rail_count,
 		       struct elan3_request *request,
 		       struct fairlead_error *ret_error)
 {
 	if (strcmp(option->name, "off") == 0)
-		return flag_read(option, &request->is_off, ret_error);
+		return option_flag(option, &request->is_off, ret_error);
 	if (strcmp(option->name, "contiguous") == 0)
-		return flag_read(option, &request->is_contiguous, ret_error);
+		return option_flag(option, &request->is_contiguous, ret_error);
 	if (strcmp(option->name, "layout") == 0)
 		return layout_read(option, request, ret_error);
 	if (strcmp(option->name, "rails") == 0)
@@ -190,13 +180,11 @@ int elan3_request_parse(const char *text, uint32_t rail_count,
 	for (size_t i = 0; result == 0 && i < options.count; i++)
 		result = option_read(&options.items[i], rail_count, &request,
 				     ret_error);
-	if (result < 0)
-		return result;
-	if (request.is_off && options.count > 1)
-		return error_set(ret_error, -EINVAL,
-				 "option 'off' goes with no other");
-	*ret_request = request;
-	return 0;
+	if (result == 0)
+		result = options_check_off(&options, request.is_off, ret_error);
+	if (result == 0)
+		*ret_request = request;
+	return result;
 }
 
 static void rails_format(const struct elan3_request *request,

@@ -12,18 +12,7 @@
 #include "lanes/driver/ethernet/members.h"
 #include "lanes/driver/ethernet/settings.h"
 
-#define VNI_POOL_NAME "vni"
-#define EVENT_NAME    "ethernet"
-
-static void destroy(void *data)
-{
-	struct ethernet_settings *state = data;
-
-	if (!state)
-		return;
-	free((char *)state->vni_pool);
-	free(state);
-}
+#define EVENT_NAME "ethernet"
 
 /* Two VNIs of the pool with one IPv4 network. */
 static bool find_shared(const struct idset *pool, uint32_t lanes,
@@ -69,7 +58,7 @@ static void check_pool(const struct settings *settings,
 	char text[IP_NETWORK_TEXT_MAX];
 	uint32_t vnis[2];
 
-	if (vnis_check(&ethernet_vnis, values->vni_pool, &pool, NULL) < 0 ||
+	if (vnis_check(&ethernet_vnis, values->vnis.pool, &pool, NULL) < 0 ||
 	    !find_shared(pool, lanes, vnis))
 		return;
 	ip_network_format(&networks->ipv4, text);
@@ -94,22 +83,14 @@ static int configure(const struct fairlead_setting *list, size_t count,
 	result = settings_finish(&errors, ret_error);
 	if (result < 0)
 		return result;
-	values.vni_pool = memory_text(values.vni_pool);
-	*ret_state = memory_copy(&values, sizeof(values));
+	*ret_state = vnis_state_create(&values.vnis, sizeof(values));
 	return 0;
 }
 
 static size_t pools(void *data,
 		    struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX])
 {
-	const struct ethernet_settings *state = data;
-
-	specs[0] = (struct fairlead_pool_spec){
-		.name = VNI_POOL_NAME,
-		.limit = ethernet_vnis.limit,
-		.universe = state->vni_pool,
-	};
-	return 1;
+	return vnis_pools(&ethernet_vnis, data, specs);
 }
 
 static int reserve(void *data, const struct fairlead_driver_request *request,
@@ -123,14 +104,14 @@ static int reserve(void *data, const struct fairlead_driver_request *request,
 	int result;
 
 	result = ethernet_request_parse(request->options, &state->policy,
-					state->default_vnis, &asked, ret_error);
+					state->vnis.default_count, &asked,
+					ret_error);
 	if (result == 0 && asked.vni_count > 0)
 		result = ethernet_members_check(request->node_count,
 						&state->networks, ret_error);
 	if (result < 0)
 		return result;
-	vnis_plan(asked.vni_count, asked.is_off, &plan);
-	plan.is_fatal = state->is_reserve_fatal;
+	vnis_plan(&state->vnis, asked.vni_count, asked.is_off, &plan);
 	ethernet_request_format(&asked, plan.options);
 	*ret_plan = plan;
 	return 0;
@@ -140,11 +121,9 @@ static int describe(void *data, const struct fairlead_lane *lane,
 		    const char *reason, const char **ret_event_name,
 		    char **ret_context)
 {
-	int result = vnis_describe(lane, reason, ret_context);
-
-	if (result == 0)
-		*ret_event_name = EVENT_NAME;
-	return result;
+	*ret_context = vnis_describe(lane, reason);
+	*ret_event_name = EVENT_NAME;
+	return 0;
 }
 
 static int read_place(const struct fairlead_place *bytes, const char *node,
@@ -224,7 +203,7 @@ static int assemble(void *data, const struct fairlead_lane *lane,
 
 const struct fairlead_manager_ops ethernet_manager_ops = {
 	.configure = configure,
-	.destroy = destroy,
+	.destroy = vnis_state_destroy,
 	.pools = pools,
 	.reserve = reserve,
 	.describe = describe,

@@ -10,27 +10,10 @@
 
 #include "lanes/driver/common/number.h"
 #include "lanes/driver/common/options.h"
+#include "lanes/driver/common/words.h"
 
 #define CLASSES_ALL    ((1u << ETHERNET_CLASS_COUNT) - 1)
 #define ISOLATIONS_ALL (1u << ETHERNET_HOST | 1u << ETHERNET_NETNS)
-
-/* Names by the numbers that they stand for. */
-struct words {
-	const char *what;
-	size_t count;
-	const char *names[ETHERNET_CLASS_COUNT];
-	const char *all; /* for people */
-};
-
-static const struct words class_words = {
-	.what = "traffic class",
-	.count = ETHERNET_CLASS_COUNT,
-	.names = { [ETHERNET_DEDICATED_ACCESS] = "DEDICATED_ACCESS",
-		   [ETHERNET_LOW_LATENCY] = "LOW_LATENCY",
-		   [ETHERNET_BULK_DATA] = "BULK_DATA",
-		   [ETHERNET_BEST_EFFORT] = "BEST_EFFORT" },
-	.all = "DEDICATED_ACCESS, LOW_LATENCY, BULK_DATA and BEST_EFFORT",
-};
 
 static const struct words isolation_words = {
 	.what = "isolation",
@@ -52,48 +35,6 @@ static const struct ethernet_policy unlimited = {
 	.isolations = ISOLATIONS_ALL,
 	.reserved_mbit = ETHERNET_RATE_MAX_MBIT,
 };
-
-static int parse_word(const struct words *words, const char *name, size_t size,
-		      struct fairlead_error *ret_error)
-{
-	if (words == &class_words && size > 3 && memcmp(name, "TC_", 3) == 0) {
-		name += 3;
-		size -= 3;
-	}
-	for (size_t i = 0; i < words->count; i++) {
-		if (strlen(words->names[i]) == size &&
-		    memcmp(words->names[i], name, size) == 0)
-			return (int)i;
-	}
-	return error_set(ret_error, -EINVAL, "there is no %s '%.*s', only %s",
-			 words->what, (int)size, name, words->all);
-}
-
-/* "A,B" as bits, and which was first. */
-static int parse_words(const struct words *words, const char *text,
-		       char separator, uint32_t *ret_bits, int *ret_first,
-		       struct fairlead_error *ret_error)
-{
-	uint32_t bits = 0;
-	int first = -1;
-
-	for (;;) {
-		size_t size = (size_t)(strchrnul(text, separator) - text);
-		int number = parse_word(words, text, size, ret_error);
-
-		if (number < 0)
-			return number;
-		if (first < 0)
-			first = number;
-		bits |= 1u << number;
-		if (!text[size])
-			break;
-		text += size + 1;
-	}
-	*ret_bits = bits;
-	*ret_first = first;
-	return 0;
-}
 
 int ethernet_rate_parse(const char *text, uint32_t *ret_mbit,
 			struct fairlead_error *ret_error)
@@ -134,74 +75,28 @@ static const char *rate_format(uint32_t mbit, char text[16])
 int ethernet_classes_parse(const char *text, struct ethernet_policy *policy,
 			   struct fairlead_error *ret_error)
 {
-	int first = 0;
-	int result = parse_words(&class_words, text, ',', &policy->classes,
-				 &first, ret_error);
-
-	if (result == 0)
-		policy->first_class = first;
-	return result;
+	return words_parse(&words_traffic_classes, text, ',', &policy->classes,
+			   &policy->first_class, ret_error);
 }
 
 int ethernet_isolations_parse(const char *text, struct ethernet_policy *policy,
 			      struct fairlead_error *ret_error)
 {
-	int first = 0;
-	int result = parse_words(&isolation_words, text, ',',
-				 &policy->isolations, &first, ret_error);
-
-	if (result == 0)
-		policy->isolation = first;
-	return result;
-}
-
-/* The value of an option, as words that are all in `ceiling`. */
-static int read_list(const struct option *option, const struct words *words,
-		     uint32_t ceiling, uint32_t *bits, int *first,
-		     struct fairlead_error *ret_error)
-{
-	int result = parse_words(words, option->value ? option->value : "", ':',
-				 bits, first, ret_error);
-
-	for (size_t i = 0; result == 0 && i < words->count; i++) {
-		if (*bits & ~ceiling & 1u << i)
-			return error_set(ret_error, -EINVAL,
-					 "%s '%s' is not one that jobs can "
-					 "have here",
-					 words->what, words->names[i]);
-	}
-	return result;
-}
-
-static int read_classes(const struct option *option, uint32_t ceiling,
-			struct ethernet_request *request,
-			struct fairlead_error *ret_error)
-{
-	int first = 0;
-	int result = read_list(option, &class_words, ceiling, &request->classes,
-			       &first, ret_error);
-
-	if (result == 0)
-		request->first_class = first;
-	return result;
+	return words_parse(&isolation_words, text, ',', &policy->isolations,
+			   &policy->isolation, ret_error);
 }
 
 static int read_isolation(const struct option *option, uint32_t ceiling,
 			  struct ethernet_request *request,
 			  struct fairlead_error *ret_error)
 {
-	uint32_t bits = 0;
-	int first = 0;
-	int result;
+	uint32_t bits;
 
 	if (option->value && strchr(option->value, ':'))
 		return error_set(ret_error, -EINVAL,
 				 "option 'isolation' takes one name");
-	result = read_list(option, &isolation_words, ceiling, &bits, &first,
-			   ret_error);
-	if (result == 0)
-		request->isolation = first;
-	return result;
+	return words_option(&isolation_words, option, ceiling, &bits,
+			    &request->isolation, ret_error);
 }
 
 /* A ceiling of 0 is none. */
@@ -261,8 +156,9 @@ static int read_option(const struct option *option,
 		return option_number(option, 0, ETHERNET_VNIS_MAX,
 				     &request->vni_count, ret_error);
 	if (strcmp(option->name, "tcs") == 0)
-		return read_classes(option, ceiling->classes, request,
-				    ret_error);
+		return words_option(&words_traffic_classes, option,
+				    ceiling->classes, &request->classes,
+				    &request->first_class, ret_error);
 	if (strcmp(option->name, "isolation") == 0)
 		return read_isolation(option, ceiling->isolations, request,
 				      ret_error);
@@ -271,15 +167,11 @@ static int read_option(const struct option *option,
 				     ret_error);
 	if (strcmp(option->name, "max") == 0)
 		return read_max(option, ceiling->max_mbit, request, ret_error);
-	if (strcmp(option->name, "off") != 0)
-		return error_set(ret_error, -EINVAL,
-				 "interconnect 'ethernet' has no option '%s'",
-				 option->name);
-	if (option->value)
-		return error_set(ret_error, -EINVAL,
-				 "option 'off' takes no value");
-	request->is_off = true;
-	return 0;
+	if (strcmp(option->name, "off") == 0)
+		return option_flag(option, &request->is_off, ret_error);
+	return error_set(ret_error, -EINVAL,
+			 "interconnect 'ethernet' has no option '%s'",
+			 option->name);
 }
 
 static bool has_option(const struct options *options, const char *name)
@@ -296,10 +188,10 @@ static int check_request(const struct options *options,
 			 struct ethernet_request *request,
 			 struct fairlead_error *ret_error)
 {
-	if (request->is_off && options->count > 1)
-		return error_set(ret_error, -EINVAL,
-				 "option 'off' leaves nothing for other "
-				 "options to say");
+	int result = options_check_off(options, request->is_off, ret_error);
+
+	if (result < 0)
+		return result;
 	if (request->is_off)
 		request->vni_count = 0;
 	if (!request->max_mbit || request->reserved_mbit <= request->max_mbit)
@@ -352,10 +244,11 @@ void ethernet_request_format(const struct ethernet_request *request,
 		return;
 	}
 	options_append(text, "vnis=%u,tcs=%s", request->vni_count,
-		       class_words.names[request->first_class]);
+		       words_traffic_classes.names[request->first_class]);
 	for (size_t i = 0; i < ETHERNET_CLASS_COUNT; i++) {
 		if (i != request->first_class && request->classes & 1u << i)
-			options_append(text, ":%s", class_words.names[i]);
+			options_append(text, ":%s",
+				       words_traffic_classes.names[i]);
 	}
 	options_append(text, ",isolation=%s",
 		       isolation_words.names[request->isolation]);

@@ -43,8 +43,8 @@ struct ethernet_policy {
 	uint32_t classes;    /* bits 1 << enum ethernet_class; never 0 */
 	uint32_t isolations; /* bits 1 << enum ethernet_isolation; never 0 */
 	/* From here on what a job has that does not say. */
-	enum ethernet_class first_class;
-	enum ethernet_isolation isolation;
+	uint32_t first_class;   /* enum ethernet_class */
+	uint32_t isolation;     /* enum ethernet_isolation */
 	uint32_t reserved_mbit; /* 0: nothing is set aside */
 	uint32_t max_mbit;      /* 0: no maximum */
 };
@@ -53,8 +53,9 @@ struct ethernet_request {
 	bool is_off;
 	uint32_t vni_count;
 	uint32_t classes;
-	enum ethernet_class first_class; /* of packets that name no other */
-	enum ethernet_isolation isolation;
+	uint32_t
+		first_class; /* enum ethernet_class: packets that name no other */
+	uint32_t isolation; /* enum ethernet_isolation */
 	uint32_t reserved_mbit;
 	uint32_t max_mbit;
 };

@@ -128,15 +128,8 @@ TYPE(type_job_cgroup, "PATTERN", job_cgroup_text_check);
 	}
 
 static const struct fairlead_setting_spec specs[] = {
-	{ "vni_pool", &type_pool, AT(vni_pool), "4096-5119", 0,
-	  "VNIs of jobs, within 1-16777215." },
-	{ "default_vnis", &settings_number, AT(default_vnis), "1", 0,
-	  "VNIs of a job that does not say. With 0, jobs ask for a lane; "
-	  "otherwise they ask to have none.",
-	  0, ETHERNET_VNIS_MAX },
-	{ "reserve_fatal", &settings_bool, AT(is_reserve_fatal), "true", 0,
-	  "*true*: a job that cannot get its VNIs fails. *false*: it runs "
-	  "without a lane, and its event says why." },
+	VNIS_SETTINGS(type_pool, "4096-5119",
+		      "VNIs of jobs, within 1-16777215.", ETHERNET_VNIS_MAX),
 	{ "traffic_classes", &type_classes, AT(policy),
 	  "LOW_LATENCY,BEST_EFFORT", 0,
 	  "What jobs can ask for. The first is that of packets that name none, "

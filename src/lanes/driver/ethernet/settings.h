@@ -11,9 +11,7 @@
 
 struct ethernet_settings {
 	/* The manager's alone. */
-	const char *vni_pool; /* id set */
-	uint32_t default_vnis;
-	bool is_reserve_fatal;
+	struct vnis_settings vnis; /* first */
 	/* The manager's and the nodes'. */
 	struct ethernet_policy policy;
 	struct ethernet_networks networks;

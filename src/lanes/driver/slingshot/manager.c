@@ -5,20 +5,7 @@
  */
 #include "lanes/driver/slingshot/slingshot.h"
 
-#include "base/memory.h"
 #include "lanes/driver/slingshot/settings.h"
-
-#define VNI_POOL_NAME "vni"
-
-static void destroy(void *data)
-{
-	struct slingshot_settings *state = data;
-
-	if (!state)
-		return;
-	free((char *)state->vni_pool);
-	free(state);
-}
 
 static int configure(const struct fairlead_setting *list, size_t count,
 		     void **ret_state, struct fairlead_error *ret_error)
@@ -28,22 +15,14 @@ static int configure(const struct fairlead_setting *list, size_t count,
 
 	if (result < 0)
 		return result;
-	settings.vni_pool = memory_text(settings.vni_pool);
-	*ret_state = memory_copy(&settings, sizeof(settings));
+	*ret_state = vnis_state_create(&settings.vnis, sizeof(settings));
 	return 0;
 }
 
 static size_t pools(void *data,
 		    struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX])
 {
-	const struct slingshot_settings *state = data;
-
-	specs[0] = (struct fairlead_pool_spec){
-		.name = VNI_POOL_NAME,
-		.limit = slingshot_vnis.limit,
-		.universe = state->vni_pool,
-	};
-	return 1;
+	return vnis_pools(&slingshot_vnis, data, specs);
 }
 
 static int reserve(void *data, const struct fairlead_driver_request *request,
@@ -57,12 +36,12 @@ static int reserve(void *data, const struct fairlead_driver_request *request,
 	int result;
 
 	result = slingshot_request_parse(request->options, &state->policy,
-					 &state->policy, state->default_vnis,
-					 &asked, ret_error);
+					 &state->policy,
+					 state->vnis.default_count, &asked,
+					 ret_error);
 	if (result < 0)
 		return result;
-	vnis_plan(asked.vni_count, asked.is_off, &plan);
-	plan.is_fatal = state->is_reserve_fatal;
+	vnis_plan(&state->vnis, asked.vni_count, asked.is_off, &plan);
 	slingshot_request_format(&asked, plan.options);
 	*ret_plan = plan;
 	return 0;
@@ -72,14 +51,14 @@ static int describe(void *data, const struct fairlead_lane *lane,
 		    const char *reason, const char **ret_event_name,
 		    char **ret_context)
 {
-	memory_check(vnis_describe(lane, reason, ret_context));
+	*ret_context = vnis_describe(lane, reason);
 	*ret_event_name = SLINGSHOT_EVENT;
 	return 0;
 }
 
 const struct fairlead_manager_ops slingshot_manager_ops = {
 	.configure = configure,
-	.destroy = destroy,
+	.destroy = vnis_state_destroy,
 	.pools = pools,
 	.reserve = reserve,
 	.describe = describe,

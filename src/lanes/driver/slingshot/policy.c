@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "lanes/driver/common/options.h"
+#include "lanes/driver/common/words.h"
 
 static const struct {
 	const char *title;
@@ -30,13 +31,8 @@ static const struct {
 	[CXI_RSRC_TYPE_AC] = { "ACs", "max_acs", "per_core_acs" },
 };
 
-static const char *const tc_names[CXI_TC_MAX] = {
-	[CXI_TC_DEDICATED_ACCESS] = "DEDICATED_ACCESS",
-	[CXI_TC_LOW_LATENCY] = "LOW_LATENCY",
-	[CXI_TC_BULK_DATA] = "BULK_DATA",
-	[CXI_TC_BEST_EFFORT] = "BEST_EFFORT",
-	[CXI_TC_ETH] = "ETH",
-};
+_Static_assert(CXI_TC_DEDICATED_ACCESS == 0 && CXI_TC_BEST_EFFORT == 3,
+	       "as words_traffic_classes has them");
 
 const struct slingshot_policy slingshot_policy_default = {
 	.tcs = 1u << CXI_TC_LOW_LATENCY | 1u << CXI_TC_BEST_EFFORT,
@@ -78,71 +74,6 @@ const char *slingshot_resource_name(enum cxi_rsrc_type type)
 	return resources[type].title;
 }
 
-static int parse_tc(const char *name, size_t size,
-		    struct fairlead_error *ret_error)
-{
-	if (size > 3 && memcmp(name, "TC_", 3) == 0) {
-		name += 3;
-		size -= 3;
-	}
-	for (int tc = 0; tc < CXI_TC_MAX; tc++) {
-		if (strlen(tc_names[tc]) != size ||
-		    memcmp(tc_names[tc], name, size) != 0)
-			continue;
-		if (tc == CXI_TC_ETH)
-			return error_set(ret_error, -EINVAL,
-					 "traffic class 'ETH' is the Ethernet "
-					 "stack's own and not for jobs");
-		return tc;
-	}
-	return error_set(ret_error, -EINVAL,
-			 "there is no traffic class '%.*s', only "
-			 "DEDICATED_ACCESS, LOW_LATENCY, BULK_DATA and "
-			 "BEST_EFFORT",
-			 (int)size, name);
-}
-
-int slingshot_tcs_parse(const char *text, char separator, uint32_t *ret_tcs,
-			struct fairlead_error *ret_error)
-{
-	uint32_t tcs = 0;
-
-	for (;;) {
-		size_t size = strchrnul(text, separator) - text;
-		int tc = parse_tc(text, size, ret_error);
-
-		if (tc < 0)
-			return tc;
-		tcs |= 1u << tc;
-		if (!text[size])
-			break;
-		text += size + 1;
-	}
-	*ret_tcs = tcs;
-	return 0;
-}
-
-static int read_tcs(const struct option *option, uint32_t ceiling,
-		    uint32_t *ret_tcs, struct fairlead_error *ret_error)
-{
-	uint32_t tcs;
-	int result;
-
-	result = slingshot_tcs_parse(option->value ? option->value : "", ':',
-				     &tcs, ret_error);
-	if (result < 0)
-		return result;
-	for (int tc = 0; tc < CXI_TC_MAX; tc++) {
-		if (tcs & ~ceiling & 1u << tc)
-			return error_set(ret_error, -EINVAL,
-					 "traffic class '%s' is not one that "
-					 "jobs can have here",
-					 tc_names[tc]);
-	}
-	*ret_tcs = tcs;
-	return 0;
-}
-
 /* max_X and per_core_X; -EINVAL for another name. */
 static int read_limit(const struct option *option,
 		      const struct slingshot_policy *ceiling,
@@ -168,19 +99,18 @@ static int read_option(const struct option *option,
 		       struct slingshot_request *request,
 		       struct fairlead_error *ret_error)
 {
+	uint32_t ignored;
+
 	if (strcmp(option->name, "vnis") == 0)
 		return option_number(option, 0, SLINGSHOT_VNIS_MAX,
 				     &request->vni_count, ret_error);
 	if (strcmp(option->name, "tcs") == 0)
-		return read_tcs(option, ceiling->tcs, &request->policy.tcs,
-				ret_error);
-	if (strcmp(option->name, "off") != 0)
-		return read_limit(option, ceiling, &request->policy, ret_error);
-	if (option->value)
-		return error_set(ret_error, -EINVAL,
-				 "option 'off' takes no value");
-	request->is_off = true;
-	return 0;
+		return words_option(&words_traffic_classes, option,
+				    ceiling->tcs, &request->policy.tcs,
+				    &ignored, ret_error);
+	if (strcmp(option->name, "off") == 0)
+		return option_flag(option, &request->is_off, ret_error);
+	return read_limit(option, ceiling, &request->policy, ret_error);
 }
 
 int slingshot_request_parse(const char *text,
@@ -197,18 +127,13 @@ int slingshot_request_parse(const char *text,
 	struct options options;
 	int result = options_parse(&options, text, ret_error);
 
-	if (result < 0)
-		return result;
-	for (size_t i = 0; i < options.count; i++) {
+	for (size_t i = 0; result == 0 && i < options.count; i++)
 		result = read_option(&options.items[i], ceiling, &request,
 				     ret_error);
-		if (result < 0)
-			return result;
-	}
-	if (request.is_off && options.count > 1)
-		return error_set(ret_error, -EINVAL,
-				 "option 'off' leaves nothing for other "
-				 "options to say");
+	if (result == 0)
+		result = options_check_off(&options, request.is_off, ret_error);
+	if (result < 0)
+		return result;
 	if (request.is_off)
 		request.vni_count = 0;
 	*ret_request = request;
@@ -234,10 +159,11 @@ void slingshot_request_format(const struct slingshot_request *request,
 		return;
 	}
 	options_append(text, "vnis=%u,tcs=", request->vni_count);
-	for (int tc = 0; tc < CXI_TC_MAX; tc++) {
+	for (size_t tc = 0; tc < words_traffic_classes.count; tc++) {
 		if (!(policy->tcs & 1u << tc))
 			continue;
-		options_append(text, "%s%s", separator, tc_names[tc]);
+		options_append(text, "%s%s", separator,
+			       words_traffic_classes.names[tc]);
 		separator = ":";
 	}
 	for (int type = 0; type < CXI_RSRC_TYPE_MAX; type++) {

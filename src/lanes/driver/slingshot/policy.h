@@ -46,13 +46,6 @@ extern const struct slingshot_policy slingshot_policy_unlimited;
 const char *slingshot_resource_name(enum cxi_rsrc_type type);
 
 /*
- * Read "LOW_LATENCY,TC_BEST_EFFORT" into bits. -EINVAL for an unknown name,
- * an empty list, or ETH.
- */
-int slingshot_tcs_parse(const char *text, char separator, uint32_t *ret_tcs,
-			struct fairlead_error *ret_error);
-
-/*
  * Read a job's options. What they leave out comes from `site`; `vni_count` is
  * the number of VNIs when they name none. -EINVAL, -E2BIG with a text: an
  * option that does not exist, is malformed, or asks for more than `ceiling`

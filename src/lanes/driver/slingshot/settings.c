@@ -5,6 +5,8 @@
  */
 #include "lanes/driver/slingshot/settings.h"
 
+#include "lanes/driver/common/words.h"
+
 #define AT(member) offsetof(struct slingshot_settings, member)
 #define NODE       FAIRLEAD_SETTING_RESTART_NODE
 
@@ -31,7 +33,10 @@ static int pool_check(const char *text, struct fairlead_error *ret_error)
 static int tcs_parse(const struct fairlead_setting_spec *spec, const char *text,
 		     void *ret_value, struct fairlead_error *ret_error)
 {
-	return slingshot_tcs_parse(text, ',', ret_value, ret_error);
+	uint32_t ignored;
+
+	return words_parse(&words_traffic_classes, text, ',', ret_value,
+			   &ignored, ret_error);
 }
 
 static const struct fairlead_setting_type type_pool = { "IDSET", pool_check };
@@ -48,17 +53,10 @@ static const struct fairlead_setting_type type_tcs = { "NAMES", NULL,
 	}
 
 static const struct fairlead_setting_spec specs[] = {
-	{ "vni_pool", &type_pool, AT(vni_pool), "1024-65535", 0,
-	  "VNIs of jobs, within 2-9,11-65535: VNI 0 is no VNI, 1 and 10 are "
-	  "the "
-	  "default service's." },
-	{ "default_vnis", &settings_number, AT(default_vnis), "1", 0,
-	  "VNIs of a job that does not say. With 0, jobs ask for a lane; "
-	  "otherwise they ask to have none.",
-	  0, SLINGSHOT_VNIS_MAX },
-	{ "reserve_fatal", &settings_bool, AT(is_reserve_fatal), "true", 0,
-	  "*true*: a job that cannot get its VNIs fails. *false*: it runs "
-	  "without a lane, and its event says why." },
+	VNIS_SETTINGS(type_pool, "1024-65535",
+		      "VNIs of jobs, within 2-9,11-65535: VNI 0 is no VNI, 1 "
+		      "and 10 are the default service's.",
+		      SLINGSHOT_VNIS_MAX),
 	{ "traffic_classes", &type_tcs, AT(policy.tcs),
 	  "LOW_LATENCY,BEST_EFFORT", 0,
 	  "What jobs can ask for. *ETH* is the Ethernet stack's own and is "

@@ -11,9 +11,7 @@
 
 struct slingshot_settings {
 	/* The manager's: what they mean comes to the nodes with each lane. */
-	const char *vni_pool; /* id set */
-	uint32_t default_vnis;
-	bool is_reserve_fatal;
+	struct vnis_settings vnis; /* first */
 	struct slingshot_policy policy;
 	/* A node's. */
 	const char *library;

@@ -157,9 +157,9 @@ static void wrong_options_are_refused(void **state)
 		const char *options, *part;
 	} bad[] = {
 		{ "colour=red", "no option 'colour'" },
-		{ "off,rails=0", "'off' goes with no other" },
-		{ "off=1", "'off' has no value" },
-		{ "contiguous=yes", "'contiguous' has no value" },
+		{ "off,rails=0", "'off' leaves nothing" },
+		{ "off=1", "'off' takes no value" },
+		{ "contiguous=yes", "'contiguous' takes no value" },
 		{ "layout", "block or cyclic" },
 		{ "layout=random", "block or cyclic" },
 		{ "contexts", "contexts" },
