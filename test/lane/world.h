@@ -123,6 +123,9 @@ struct rules_lane world_rules(const struct world *world, enum world_lane lane,
 			      enum world_host host,
 			      struct ip_address peers[HOST_COUNT]);
 
+/* All rules of a node, without those of one lane (LANE_COUNT: with all). */
+void world_write_rules(const struct world *world, enum world_host host,
+		       enum world_lane without);
 /* What rules.h has written, on a host; it has to be taken, and is freed. */
 void world_change(const struct world *world, enum world_host host,
 		  struct writer *batch);

@@ -44,8 +44,8 @@ void world_change(const struct world *world, enum world_host host,
 		fail_msg("%s", error.text);
 }
 
-static void node_enforce(const struct world *world, enum world_host host,
-			 enum world_level level)
+void world_write_rules(const struct world *world, enum world_host host,
+		       enum world_lane without)
 {
 	struct ip_address peers[LANE_COUNT * RAIL_COUNT][HOST_COUNT];
 	struct rules_lane rules[LANE_COUNT * RAIL_COUNT];
@@ -53,14 +53,9 @@ static void node_enforce(const struct world *world, enum world_host host,
 	struct writer writer = { 0 };
 	size_t count = 0;
 
-	if (level == LEVEL_NONE) {
-		rules_write_removal(&writer);
-		world_change(world, host, &writer);
-		return;
-	}
 	for (enum world_lane lane = 0; lane < LANE_COUNT; lane++) {
 		for (on.rail = 0; on.rail < RAIL_COUNT; on.rail++) {
-			if (!world_is_member(lane, host))
+			if (!world_is_member(lane, host) || lane == without)
 				continue;
 			rules[count] =
 				world_rules(&on, lane, host, peers[count]);
@@ -70,6 +65,19 @@ static void node_enforce(const struct world *world, enum world_host host,
 	rules_write_table(&ethernet_networks_default, dscp,
 			  &(struct rules_counters){ 0 }, rules, count, &writer);
 	world_change(world, host, &writer);
+}
+
+static void node_enforce(const struct world *world, enum world_host host,
+			 enum world_level level)
+{
+	struct writer writer = { 0 };
+
+	if (level == LEVEL_NONE) {
+		rules_write_removal(&writer);
+		world_change(world, host, &writer);
+		return;
+	}
+	world_write_rules(world, host, LANE_COUNT);
 }
 
 static void pins_name(enum world_host host, char pins[PINS_MAX])
@@ -90,19 +98,23 @@ static int gate_start(enum world_host host, struct ethernet_gate **ret_gate,
 	return gate_open(&options, ret_gate, ret_error);
 }
 
-static void add_lane(const struct world *world, struct ethernet_gate *gate,
-		     enum world_lane lane, enum world_host host)
+static size_t add_lane(const struct world *world, enum world_lane lane,
+		       enum world_host host, struct gate_entry entries[2])
 {
 	struct ethernet_names names;
-	struct gate_entry entry = { .uid = world_owner(lane) };
 
 	world_names(world, lane, host, &names);
-	entry.address = names.ipv4;
-	entry.prefix_size = names.ipv4_prefix_size;
-	assert_int_equal(gate_add(gate, &entry, NULL), 0);
-	entry.address = names.ipv6;
-	entry.prefix_size = ETHERNET_IPV6_PREFIX_SIZE;
-	assert_int_equal(gate_add(gate, &entry, NULL), 0);
+	entries[0] = (struct gate_entry){
+		.uid = world_owner(lane),
+		.address = names.ipv4,
+		.prefix_size = names.ipv4_prefix_size,
+	};
+	entries[1] = (struct gate_entry){
+		.uid = world_owner(lane),
+		.address = names.ipv6,
+		.prefix_size = ETHERNET_IPV6_PREFIX_SIZE,
+	};
+	return 2;
 }
 
 static void gate_enforce(const struct world *world, enum world_host host,
@@ -114,8 +126,10 @@ static void gate_enforce(const struct world *world, enum world_host host,
 	};
 	_auto_(gate_closep) struct ethernet_gate *gate = NULL;
 	struct fairlead_error error = { 0 };
+	struct gate_entry entries[2 * LANE_COUNT * RAIL_COUNT];
 	struct world on = *world;
 	char pins[PINS_MAX];
+	size_t count = 0;
 	int result;
 
 	pins_name(host, pins);
@@ -132,9 +146,11 @@ static void gate_enforce(const struct world *world, enum world_host host,
 	for (enum world_lane lane = 0; lane < LANE_COUNT; lane++) {
 		for (on.rail = 0; on.rail < RAIL_COUNT; on.rail++) {
 			if (world_is_member(lane, host))
-				add_lane(&on, gate, lane, host);
+				count += add_lane(&on, lane, host,
+						  &entries[count]);
 		}
 	}
+	assert_true(gate_replace(gate, entries, count, NULL) >= 0);
 }
 
 bool world_has_level(const struct world *world, enum world_level level)

@@ -205,7 +205,6 @@ struct making {
 	const struct found *found; /* before */
 	struct found_device made[ETHERNET_DEVICES_MAX];
 	size_t made_count;
-	struct enforcement enforcement;
 	bool has_rules;         /* they were to be added */
 	struct netlink *inside; /* of the job's namespace, when it has one */
 	struct fairlead_warnings *warnings;
@@ -389,14 +388,10 @@ static int all_make(struct making *making)
 		result = device_make(making, i);
 	for (size_t i = 0; i < blueprint->rail_count && result == 0; i++)
 		result = class_make(making, i);
-	if (result == 0)
-		result = enforcement_init(&making->enforcement, making->node,
-					  making->made, making->made_count,
-					  making->error);
 	making->has_rules = result == 0 && making->made_count > 0;
 	if (making->has_rules)
-		result = enforce_add(making->node, &making->enforcement,
-				     making->error);
+		result = enforce_add(making->node, making->made,
+				     making->made_count, making->error);
 	return result == 0 ? devices_raise(making) : result;
 }
 
@@ -451,7 +446,6 @@ static int make(struct making *making, struct fairlead_record *ret_record)
 		record_make(making, ret_record);
 	else
 		undo(making);
-	enforcement_fini(&making->enforcement);
 	netlink_close(making->inside);
 	return result;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A device that is there has its rules: whoever makes one adds them before it
- * is up, and whoever takes one away removes them after it is gone. A failure
- * in between is mended by writing all anew.
+ * A device that is there has its rules: whoever makes one adds them before it is
+ * up, and whoever takes one away has all written anew after it is gone: so nothing
+ * is left, whatever the rules were made from. That, too, mends a failure.
  */
 #include "lanes/driver/ethernet/enforce.h"
 
@@ -17,7 +17,21 @@
 
 /* --- what follows from devices --- */
 
-void enforcement_fini(struct enforcement *enforcement)
+/* What follows from some devices; read while they are there. */
+struct enforcement {
+	size_t rule_count;
+	struct rules_lane *rules;
+	struct enforce_peers {
+		struct ip_address *list;
+		size_t count, capacity;
+	} * peers; /* of each of them */
+	size_t gate_count;
+	struct gate_entry *gates;
+	/* Why the cgroup of a job is not known, but for one that is not there. */
+	struct fairlead_error cgroup_flaw; /* code 0: all are */
+};
+
+static void enforcement_fini(struct enforcement *enforcement)
 {
 	for (size_t i = 0; i < enforcement->rule_count; i++)
 		free(enforcement->peers[i].list);
@@ -192,10 +206,11 @@ static bool has_owner(const struct found_device *found)
 	return found->device.is_ours && found->device.alias.grant_id != 0;
 }
 
-int enforcement_init(struct enforcement *enforcement,
-		     const struct ethernet_node *node,
-		     const struct found_device *devices, size_t count,
-		     struct fairlead_error *ret_error)
+/* An error as of devices_peers. */
+static int enforcement_init(struct enforcement *enforcement,
+			    const struct ethernet_node *node,
+			    const struct found_device *devices, size_t count,
+			    struct fairlead_error *ret_error)
 {
 	int result;
 
@@ -264,58 +279,12 @@ static uint64_t lanes_digest(const struct enforcement *enforcement)
 	return sum;
 }
 
-static void written_add(struct ethernet_guard *guard,
-			const struct enforcement *enforcement)
-{
-	guard->lanes += lanes_digest(enforcement);
-	guard->written =
-		memory_resize(guard->written,
-			      guard->written_count + enforcement->rule_count,
-			      sizeof(*guard->written));
-	for (size_t i = 0; i < enforcement->rule_count; i++)
-		guard->written[guard->written_count++] =
-			lane_digest(&enforcement->rules[i]);
-}
-
-/* False: rules were made from something else, such as a peer that is gone. */
-static bool written_remove(struct ethernet_guard *guard,
-			   const struct enforcement *enforcement)
-{
-	bool is_known = true;
-
-	guard->lanes -= lanes_digest(enforcement);
-	for (size_t i = 0; i < enforcement->rule_count; i++) {
-		uint64_t wanted = lane_digest(&enforcement->rules[i]);
-		size_t k = 0;
-
-		while (k < guard->written_count && guard->written[k] != wanted)
-			k++;
-		if (k == guard->written_count)
-			is_known = false;
-		else
-			guard->written[k] =
-				guard->written[--guard->written_count];
-	}
-	return is_known;
-}
-
-/* --- all, or one lane --- */
+/* --- all --- */
 
 /*
- * We have changed rules, once: the number of all changes was `before`, and has risen
- * by one where nobody else has changed any meanwhile. The table is right then if it
- * was. is_whole: we have written all of it.
+ * The batch is freed. The number of all changes rises by one, where nobody else has
+ * changed any rules meanwhile: the table is right then if it was, or is_whole.
  */
-static void remember_change(const struct ethernet_node *node, uint32_t before,
-			    bool is_whole)
-{
-	struct ethernet_guard *guard = node->guard;
-
-	if (is_whole || before == guard->generation)
-		guard->generation = before + 1;
-}
-
-/* The batch is freed. */
 static int rules_change(const struct ethernet_node *node, struct writer *batch,
 			bool is_whole, struct fairlead_error *ret_error)
 {
@@ -327,8 +296,9 @@ static int rules_change(const struct ethernet_node *node, struct writer *batch,
 		writer_fini(batch);
 	else
 		result = table_change(node->filter, batch, ret_error);
-	if (result == 0 && is_any)
-		remember_change(node, before, is_whole);
+	if (result == 0 && is_any &&
+	    (is_whole || before == node->guard->generation))
+		node->guard->generation = before + 1;
 	return result;
 }
 
@@ -360,11 +330,8 @@ static int table_write(const struct ethernet_node *node,
 	rules_write_table(&node->networks, node->dscp, &refused, all->rules,
 			  all->rule_count, &batch);
 	result = rules_change(node, &batch, true, ret_error);
-	if (result == 0) {
-		node->guard->lanes = 0;
-		node->guard->written_count = 0;
-		written_add(node->guard, all);
-	}
+	if (result == 0)
+		node->guard->lanes = lanes_digest(all);
 	return result;
 }
 
@@ -518,29 +485,43 @@ static int gate_require(const struct ethernet_node *node,
 	return result;
 }
 
-int enforce_add(const struct ethernet_node *node,
-		const struct enforcement *enforcement,
-		struct fairlead_error *ret_error)
+static int added_write(const struct ethernet_node *node,
+		       const struct enforcement *added,
+		       struct fairlead_error *ret_error)
 {
 	struct writer batch = { 0 };
+	int result;
+
+	rules_write_add(added->rules, added->rule_count, &batch);
+	result = rules_change(node, &batch, false, ret_error);
+	/* The table may have been flushed, or have something of a crash. */
+	if (result == -ENOENT || result == -EEXIST)
+		return enforce_all(node, ret_error);
+	if (result == 0)
+		node->guard->lanes += lanes_digest(added);
+	for (size_t i = 0; result == 0 && i < added->gate_count; i++)
+		result = gate_add(node->guard->gate, &added->gates[i],
+				  ret_error);
+	return result;
+}
+
+int enforce_add(const struct ethernet_node *node,
+		const struct found_device *made, size_t count,
+		struct fairlead_error *ret_error)
+{
+	struct enforcement added;
 	int result;
 
 	/* What is left of another lane with this VNI would let its users in. */
 	if (node->guard->has_leftovers)
 		return enforce_all(node, ret_error);
 	result = gate_require(node, ret_error);
+	if (result == 0)
+		result = enforcement_init(&added, node, made, count, ret_error);
 	if (result < 0)
 		return result;
-	rules_write_add(enforcement->rules, enforcement->rule_count, &batch);
-	result = rules_change(node, &batch, false, ret_error);
-	/* The table may have been flushed, or have something of a crash. */
-	if (result == -ENOENT || result == -EEXIST)
-		return enforce_all(node, ret_error);
-	if (result == 0)
-		written_add(node->guard, enforcement);
-	for (size_t i = 0; result == 0 && i < enforcement->gate_count; i++)
-		result = gate_add(node->guard->gate, &enforcement->gates[i],
-				  ret_error);
+	result = added_write(node, &added, ret_error);
+	enforcement_fini(&added);
 	return result;
 }
 
@@ -550,28 +531,4 @@ void enforce_mend(const struct ethernet_node *node)
 
 	if (enforce_all(node, &ignored) < 0)
 		node->guard->has_leftovers = true;
-}
-
-void enforce_remove(const struct ethernet_node *node,
-		    const struct enforcement *enforcement)
-{
-	struct fairlead_error ignored;
-	struct writer batch = { 0 };
-	int result;
-
-	if (node->guard->has_leftovers) {
-		enforce_mend(node);
-		return;
-	}
-	rules_write_remove(enforcement->rules, enforcement->rule_count, &batch);
-	result = rules_change(node, &batch, false, &ignored);
-	if (result == 0 && !written_remove(node->guard, enforcement))
-		result = -ESTALE;
-	for (size_t i = 0; result == 0 && i < enforcement->gate_count; i++)
-		result = gate_remove(node->guard->gate,
-				     &enforcement->gates[i].address,
-				     enforcement->gates[i].prefix_size,
-				     &ignored);
-	if (result < 0)
-		enforce_mend(node);
 }

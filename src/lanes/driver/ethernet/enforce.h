@@ -19,40 +19,14 @@ int enforce_all(const struct ethernet_node *node,
 int enforce_found(const struct ethernet_node *node, const struct found *found,
 		  struct fairlead_error *ret_error);
 
-/* What follows from some devices; read while they are there. */
-struct enforcement {
-	size_t rule_count;
-	struct rules_lane *rules;
-	struct enforce_peers {
-		struct ip_address *list;
-		size_t count, capacity;
-	} * peers; /* of each of them */
-	size_t gate_count;
-	struct gate_entry *gates;
-	/* Why the cgroup of a job is not known, but for one that is not there. */
-	struct fairlead_error cgroup_flaw; /* code 0: all are */
-};
-
-/* An error as of devices_peers. */
-int enforcement_init(struct enforcement *enforcement,
-		     const struct ethernet_node *node,
-		     const struct found_device *devices, size_t count,
-		     struct fairlead_error *ret_error);
-void enforcement_fini(struct enforcement *enforcement);
-
 /*
- * Before the devices are up. On a failure some may have been added, which goes when
- * the caller takes the devices back. A gate that cannot be put back is one.
+ * Add what follows from devices that were made and are not up yet; a gate that
+ * others have changed is put back first. On a failure some may have been added,
+ * which goes when the caller takes the devices back.
  */
 int enforce_add(const struct ethernet_node *node,
-		const struct enforcement *enforcement,
+		const struct found_device *made, size_t count,
 		struct fairlead_error *ret_error);
-/*
- * When the devices are gone. What cannot be taken one by one, since something is
- * not there or not what was added, is written anew as a whole.
- */
-void enforce_remove(const struct ethernet_node *node,
-		    const struct enforcement *enforcement);
 /*
  * Write all anew since devices have gone. If that fails the lanes are taken back
  * all the same: rules without a device let nobody do anything. ethernet_tend says
@@ -65,11 +39,16 @@ void enforce_mend(const struct ethernet_node *node);
  *
  * Is the table still there, and ours, with its elements? Somebody may have flushed
  * all rules of the node: it is written again then, and ethernet_tend will say so.
- * To be asked while all lanes have their devices and rules: before one is made or
- * taken back. It costs a question to the kernel where nobody has changed any rules.
+ * It costs a question to the kernel where nobody has changed any rules.
  */
 int enforce_tend_table(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error);
+/*
+ * That and, as well as it can be done, the same of devices and the gate's map.
+ * Before lanes are taken back, while all have their devices and rules: later others'
+ * changes could not be told from ours.
+ */
+void enforce_tend_rules(const struct ethernet_node *node);
 /* The same of the gate: whole, see gate_tend. */
 int enforce_tend_gate(const struct ethernet_node *node,
 		      struct fairlead_error *ret_error);

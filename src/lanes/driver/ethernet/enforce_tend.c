@@ -110,6 +110,14 @@ static int tend_lanes(const struct ethernet_node *node,
 	return result;
 }
 
+void enforce_tend_rules(const struct ethernet_node *node)
+{
+	struct fairlead_error ignored;
+
+	if (enforce_tend_table(node, &ignored) == 0)
+		(void)tend_lanes(node, &ignored);
+}
+
 /*
  * `sysctl --system` has the site's own only. Where they cannot be reserved, and it
  * matters, the node lacks that.

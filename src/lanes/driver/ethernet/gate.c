@@ -309,10 +309,6 @@ static int list_own(const char *pins, struct gate_sets *ret_sets,
 	uint64_t cookie;
 	int result = gate_netns_cookie(&cookie);
 
-	ret_sets->count = 0;
-	/* A kernel that does not tell them apart has never had a gate. */
-	if (result == -ENOPROTOOPT)
-		return 0;
 	if (result < 0)
 		return error_set(error, result, "socket: %s",
 				 strerror(-result));

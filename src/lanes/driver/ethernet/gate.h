@@ -44,8 +44,8 @@ struct ethernet_gate_options {
  * Load and attach, or go on with what is pinned when it is of this version and
  * for these options; what is pinned and is not is replaced without a moment in
  * between where nothing is attached, and lanes are taken over. -EOPNOTSUPP with
- * a text: the kernel or the system lacks something, which is named (cgroup v2, a
- * helper, BPF itself); -EPERM, -EINVAL.
+ * a text: the kernel or the system lacks something (cgroup v2, BPF for it); -EPERM,
+ * -EINVAL.
  */
 int gate_open(const struct ethernet_gate_options *options,
 	      struct ethernet_gate **ret_gate,
@@ -88,13 +88,10 @@ struct gate_entry {
 /* An entry of that network is replaced. -ENOSPC, -EINVAL. */
 int gate_add(struct ethernet_gate *gate, const struct gate_entry *entry,
 	     struct fairlead_error *ret_error);
-/* By the network, as it was added. No such entry is no error. */
-int gate_remove(struct ethernet_gate *gate, const struct ip_address *address,
-		uint8_t prefix_size, struct fairlead_error *ret_error);
 /*
  * Exactly these entries, from now on; those that stay are never out of force. 1:
  * some were not so, and not only in their cgroups: if that is what was told last,
- * somebody else has written to the map.
+ * somebody else has written to the map. -ENOSPC, -EINVAL.
  */
 int gate_replace(struct ethernet_gate *gate, const struct gate_entry *entries,
 		 size_t count, struct fairlead_error *ret_error);

@@ -133,17 +133,6 @@ int gate_add(struct ethernet_gate *gate, const struct gate_entry *entry,
 	return result < 0 ? result : 0;
 }
 
-int gate_remove(struct ethernet_gate *gate, const struct ip_address *address,
-		uint8_t prefix_size, struct fairlead_error *ret_error)
-{
-	struct gate_key key;
-	int result = make_key(address, prefix_size, &key, ret_error);
-
-	if (result == 0)
-		result = set_owner(gate, &key, NULL, ret_error);
-	return result < 0 ? result : 0;
-}
-
 /* All keys, since a walk does not outlive changes. The caller frees. */
 static int list_keys(const struct ethernet_gate *gate,
 		     struct gate_key **ret_keys, size_t *ret_count,

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The kernel's answer to a program that it does not take is one errno for all
- * reasons, so what it lacks is asked of it one by one, after a failure.
- */
 #include "lanes/driver/ethernet/gate_load.h"
 
 #include <bpf/bpf.h>
@@ -14,23 +10,6 @@
 #include "base/cleanup.h"
 #include "lanes/driver/ethernet/address.h"
 #include "gate_object.h"
-
-static const struct {
-	enum bpf_prog_type type;
-	enum bpf_func_id id;
-	const char *name;
-} helpers[] = {
-#define HELPER(type, name)                                          \
-	{                                                           \
-		BPF_PROG_TYPE_##type, BPF_FUNC_##name, "bpf_" #name \
-	}
-	HELPER(CGROUP_SOCK_ADDR, get_netns_cookie),
-	HELPER(CGROUP_SOCK_ADDR, get_current_uid_gid),
-	HELPER(CGROUP_SOCK_ADDR, get_current_ancestor_cgroup_id),
-	HELPER(CGROUP_SKB, get_socket_uid),
-	HELPER(CGROUP_SKB, skb_ancestor_cgroup_id),
-#undef HELPER
-};
 
 static void object_closep(struct bpf_object **object)
 {
@@ -93,13 +72,9 @@ int gate_config_probe(struct gate_config *config,
 	bool is_known;
 	int result = gate_netns_cookie(&cookie);
 
-	if (result < 0 && result != -ENOPROTOOPT)
+	if (result < 0)
 		return error_set(ret_error, result, "socket: %s",
 				 strerror(-result));
-	if (result < 0)
-		return error_set(ret_error, -EOPNOTSUPP,
-				 "the kernel does not tell network namespaces "
-				 "apart (SO_NETNS_COOKIE, Linux 5.14)");
 	if (probe_netns_of_packets(&is_known) < 0)
 		return not_permitted(ret_error);
 	config->netns_cookie = cookie;
@@ -107,31 +82,15 @@ int gate_config_probe(struct gate_config *config,
 	return 0;
 }
 
-/* What keeps the programs from being loaded. */
+/* The kernel's answer is one errno for all reasons. */
 static int explain(int result, struct fairlead_error *error)
 {
 	if (result == -EPERM)
 		return not_permitted(error);
-	if (result == -ENOSYS)
-		return error_set(error, -EOPNOTSUPP,
-				 "the kernel has no bpf (CONFIG_BPF_SYSCALL)");
-	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_CGROUP_SKB, NULL) != 1 ||
-	    libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_CGROUP_SOCK_ADDR, NULL) !=
-		    1)
-		return error_set(error, -EOPNOTSUPP,
-				 "the kernel has no BPF for cgroups "
-				 "(CONFIG_CGROUP_BPF)");
-	if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_LPM_TRIE, NULL) != 1)
-		return error_set(error, -EOPNOTSUPP,
-				 "the kernel's BPF has no trie of prefixes");
-	for (size_t i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++) {
-		if (libbpf_probe_bpf_helper(helpers[i].type, helpers[i].id,
-					    NULL) != 1)
-			return error_set(error, -EOPNOTSUPP,
-					 "the kernel's BPF has no %s here",
-					 helpers[i].name);
-	}
-	return error_set(error, result, "bpf: programs were not loaded: %s",
+	return error_set(error, -EOPNOTSUPP,
+			 "bpf: programs were not loaded: %s; the kernel needs "
+			 "CONFIG_BPF_SYSCALL and CONFIG_CGROUP_BPF, of Linux "
+			 "6.1 or later",
 			 strerror(-result));
 }
 

@@ -10,11 +10,11 @@
 
 /* Changes with the programs and with the options. */
 uint64_t gate_digest(const struct gate_config *config);
-/* Of the caller's network namespace. -ENOPROTOOPT: the kernel has none. */
+/* Of the caller's network namespace. */
 int gate_netns_cookie(uint64_t *ret_cookie);
 /*
  * Find out what the kernel has: sets netns_cookie (the caller's) and
- * is_netns_of_packets_known. -EOPNOTSUPP, -EPERM with a text.
+ * is_netns_of_packets_known. -EPERM with a text.
  */
 int gate_config_probe(struct gate_config *config,
 		      struct fairlead_error *ret_error);

@@ -79,10 +79,8 @@ static void close_node(void *state)
 		return;
 	netlink_close(node->netlink);
 	netlink_close(node->filter);
-	if (node->guard) {
+	if (node->guard)
 		gate_close(node->guard->gate);
-		free(node->guard->written);
-	}
 	free(node->guard);
 	free(node->taken);
 	free(node);

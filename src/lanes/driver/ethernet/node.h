@@ -31,8 +31,6 @@ struct ethernet_guard {
 	uint64_t digest;            /* of the table, see table.h */
 	uint32_t digest_generation; /* when that was so */
 	uint64_t lanes; /* what they were made from: sum of each device's */
-	size_t written_count;
-	uint64_t *written; /* each of these, in any order; owned */
 	/*
 	 * Rules may be of devices that are gone, or could not be written, or the
 	 * gate could not: no lane is made before they are.

@@ -65,13 +65,10 @@ void rules_write_table(const struct ethernet_networks *networks,
 void rules_write_removal(struct writer *batch);
 /*
  * Elements of these lanes, all or none. Adding what is there is no error, but with
- * other data (-EEXIST); removing what is not there is one (-ENOENT), and the table
- * is then to be written anew.
+ * other data (-EEXIST); none are taken away but with the table.
  */
 void rules_write_add(const struct rules_lane *lanes, size_t count,
 		     struct writer *batch);
-void rules_write_remove(const struct rules_lane *lanes, size_t count,
-			struct writer *batch);
 
 /* Of the i-th set; NULL: there are no more. */
 const char *rules_set_name(size_t i);

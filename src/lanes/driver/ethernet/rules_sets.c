@@ -317,9 +317,8 @@ struct element {
 struct elements {
 	struct writer *batch;
 	const struct set *set;
-	uint16_t request; /* NFT_MSG_... */
-	size_t count;     /* in what was begun */
-	size_t message;   /* where it begins */
+	size_t count;   /* in what was begun */
+	size_t message; /* where it begins */
 	size_t list;
 };
 
@@ -336,9 +335,8 @@ static void elements_begin(struct elements *elements)
 {
 	struct writer *batch = elements->batch;
 
-	elements->message = nftables_begin(
-		batch, elements->request,
-		elements->request == NFT_MSG_NEWSETELEM ? NLM_F_CREATE : 0);
+	elements->message =
+		nftables_begin(batch, NFT_MSG_NEWSETELEM, NLM_F_CREATE);
 	nftables_text(batch, NFTA_SET_ELEM_LIST_TABLE, RULES_TABLE);
 	nftables_text(batch, NFTA_SET_ELEM_LIST_SET, elements->set->name);
 	elements->list = nftables_nest(batch, NFTA_SET_ELEM_LIST_ELEMENTS);
@@ -376,7 +374,7 @@ static void put(struct elements *elements, const struct element *element)
 	key = nftables_nest(batch, NFTA_SET_ELEM_KEY);
 	nftables_attribute(batch, NFTA_DATA_VALUE, element->key, element->size);
 	nftables_nest_end(batch, key);
-	if (elements->set->map && elements->request == NFT_MSG_NEWSETELEM)
+	if (elements->set->map)
 		put_data(elements, element);
 	nftables_nest_end(batch, one);
 }
@@ -518,10 +516,10 @@ static void put_queue(struct elements *elements, const struct rules_lane *lane,
 		put(elements, &element);
 }
 
-static void put_lanes(uint16_t request, const struct rules_lane *lanes,
-		      size_t count, struct writer *batch)
+void rules_put_lanes(const struct rules_lane *lanes, size_t count,
+		     struct writer *batch)
 {
-	struct elements elements = { .batch = batch, .request = request };
+	struct elements elements = { .batch = batch };
 
 	for (size_t k = 0; k < SET_COUNT; k++) {
 		elements.set = &sets[k];
@@ -531,12 +529,6 @@ static void put_lanes(uint16_t request, const struct rules_lane *lanes,
 	}
 }
 
-void rules_put_lanes(const struct rules_lane *lanes, size_t count,
-		     struct writer *batch)
-{
-	put_lanes(NFT_MSG_NEWSETELEM, lanes, count, batch);
-}
-
 void rules_write_add(const struct rules_lane *lanes, size_t count,
 		     struct writer *batch)
 {
@@ -544,20 +536,9 @@ void rules_write_add(const struct rules_lane *lanes, size_t count,
 	nftables_finish(batch);
 }
 
-void rules_write_remove(const struct rules_lane *lanes, size_t count,
-			struct writer *batch)
-{
-	put_lanes(NFT_MSG_DELSETELEM, lanes, count, batch);
-	nftables_finish(batch);
-}
-
 void rules_put_sets(uint16_t port, struct writer *batch)
 {
-	struct elements ports = {
-		.batch = batch,
-		.set = sets,
-		.request = NFT_MSG_NEWSETELEM,
-	};
+	struct elements ports = { .batch = batch, .set = sets };
 
 	for (uint32_t i = 0; i < SET_COUNT; i++)
 		put_set(&sets[i], i + 1, batch);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A device waits for all that looks at it, and many that go at once wait but once:
- * lanes that are taken together take little longer than one.
+ * lanes that are taken together take little longer than one. Where somebody has
+ * moved them does not matter.
  *
  * A lane has a class on each rail, which the first of its devices there takes
  * away; the others find it gone.
@@ -22,102 +23,111 @@
 #include "lanes/driver/ethernet/shaper.h"
 #include "lanes/driver/ethernet/sweep.h"
 
+/* A device on its way. */
+struct item {
+	const struct found_device *found;
+	struct take_back *lane;
+	struct netlink *netlink; /* of its namespace */
+	bool is_kept;
+};
+
 struct taking {
 	const struct ethernet_node *node;
-	const struct found_device *devices;
 	size_t count;
-	bool has_no_rules;
-	struct netlink *inside; /* of the lane's namespace, when it has one */
-	bool *is_kept;          /* of each of them; borrowed */
-	struct fairlead_error error; /* code 0: none yet */
+	struct item *items;
+	/* Namespaces of jobs that they are in. */
+	size_t entered_count;
+	struct entered {
+		uint64_t id;
+		struct netlink *netlink;
+	} * entered;
 };
 
 /*
  * The NIC below a device, by the kernel's word: which ones carry lanes may have
  * changed since the device was made. False: it is gone, and its classes with it.
  */
-static bool nic_find(const struct taking *taking, size_t i,
+static bool nic_find(const struct taking *taking, const struct item *item,
 		     struct underlay *ret_nic)
 {
 	struct ethernet_link link;
 
 	if (link_read(taking->node->netlink, NULL,
-		      taking->devices[i].device.underlay_index, &link,
-		      NULL) < 0)
+		      item->found->device.underlay_index, &link, NULL) < 0)
 		return false;
 	*ret_nic = (struct underlay){ .index = link.index };
 	memcpy(ret_nic->name, link.name, sizeof(ret_nic->name));
 	return true;
 }
 
-static void keep(struct taking *taking, size_t i,
+static void keep(const struct taking *taking, struct item *item,
 		 const struct fairlead_error *why)
 {
-	const struct lane_device *device = &taking->devices[i].device;
+	const struct lane_device *device = &item->found->device;
 	struct fairlead_error error;
 	struct underlay nic;
 
-	taking->is_kept[i] = true;
+	item->is_kept = true;
 	error_set(&error, why->code, "%s: lane %u (VNI %u) cannot be taken: %s",
-		  nic_find(taking, i, &nic) ? nic.name : device->name,
+		  nic_find(taking, item, &nic) ? nic.name : device->name,
 		  device_lane(device), device->vni, why->text);
-	errors_join(&taking->error, &error);
+	errors_join(&item->lane->error, &error);
 }
 
-static struct netlink *netlink_of(const struct taking *taking, size_t i)
+static int netlink_find(struct taking *taking, struct item *item,
+			struct fairlead_error *ret_error)
 {
-	return taking->devices[i].is_netns ? taking->inside
-					   : taking->node->netlink;
+	uint64_t id = item->found->namespace_id;
+	int result;
+
+	item->netlink = taking->node->netlink;
+	if (!item->found->is_netns)
+		return 0;
+	/* Devices of one are found one after the other. */
+	for (size_t i = taking->entered_count; i-- > 0;) {
+		item->netlink = taking->entered[i].netlink;
+		if (taking->entered[i].id == id)
+			return 0;
+	}
+	result = namespace_netlink(taking->node->namespaces, id, &item->netlink,
+				   ret_error);
+	if (result == 0)
+		taking->entered[taking->entered_count++] =
+			(struct entered){ id, item->netlink };
+	return result;
 }
 
-/* Devices of one namespace go at a time. */
-static uint64_t others_refuse(struct taking *taking)
+static void taking_init(struct taking *taking, const struct ethernet_node *node,
+			struct take_back *lanes, size_t count)
 {
 	struct fairlead_error error;
-	uint64_t namespace_id = 0;
+	size_t device_count = 0;
 
-	for (size_t i = 0; i < taking->count; i++) {
-		uint64_t own = taking->devices[i].namespace_id;
+	for (size_t k = 0; k < count; k++)
+		device_count += lanes[k].count;
+	*taking = (struct taking){
+		.node = node,
+		.items = memory_array(device_count, sizeof(*taking->items)),
+		.entered = memory_array(device_count, sizeof(*taking->entered)),
+	};
+	for (size_t k = 0; k < count; k++) {
+		for (size_t i = 0; i < lanes[k].count; i++) {
+			struct item *item = &taking->items[taking->count++];
 
-		if (namespace_id == 0)
-			namespace_id = own;
-		if (own == 0 || own == namespace_id)
-			continue;
-		error_set(&error, -EBUSY,
-			  "it was moved to namespace %" PRIu64
-			  ", and is taken from there the next time",
-			  own);
-		keep(taking, i, &error);
-	}
-	return namespace_id;
-}
-
-/* What cannot be reached stays as it is. */
-static void begin(struct taking *taking)
-{
-	uint64_t namespace_id = others_refuse(taking);
-	struct fairlead_error error;
-
-	if (namespace_id == 0 ||
-	    namespace_netlink(taking->node->namespaces, namespace_id,
-			      &taking->inside, &error) == 0)
-		return;
-	for (size_t i = 0; i < taking->count; i++) {
-		if (taking->devices[i].namespace_id == namespace_id)
-			keep(taking, i, &error);
+			item->lane = &lanes[k];
+			item->found = &lanes[k].devices[i];
+			if (netlink_find(taking, item, &error) < 0)
+				keep(taking, item, &error);
+		}
 	}
 }
 
-/* What stays for now is to carry nothing either. */
-static void kept_lower(const struct taking *taking, size_t i)
+static void taking_fini(struct taking *taking)
 {
-	_auto_(netlink_closep) struct netlink *inside = NULL;
-	struct fairlead_error ignored;
-
-	if (namespace_netlink(taking->node->namespaces,
-			      taking->devices[i].namespace_id, &inside,
-			      &ignored) == 0)
-		(void)device_down(inside, &taking->devices[i].device, &ignored);
+	for (size_t i = 0; i < taking->entered_count; i++)
+		netlink_close(taking->entered[i].netlink);
+	free(taking->entered);
+	free(taking->items);
 }
 
 static void lower_all(struct taking *taking)
@@ -125,11 +135,12 @@ static void lower_all(struct taking *taking)
 	struct fairlead_error error;
 
 	for (size_t i = 0; i < taking->count; i++) {
-		if (taking->is_kept[i])
-			kept_lower(taking, i);
-		else if (device_down(netlink_of(taking, i),
-				     &taking->devices[i].device, &error) < 0)
-			keep(taking, i, &error);
+		struct item *item = &taking->items[i];
+
+		if (!item->is_kept &&
+		    device_down(item->netlink, &item->found->device, &error) <
+			    0)
+			keep(taking, item, &error);
 	}
 }
 
@@ -142,220 +153,67 @@ static void classes_remove(struct taking *taking,
 	struct fairlead_error error;
 
 	for (size_t i = 0; i < taking->count; i++) {
-		uint16_t minor = taking->devices[i].device.alias.htb_class;
+		struct item *item = &taking->items[i];
+		uint16_t minor = item->found->device.alias.htb_class;
 		struct underlay nic;
 
-		if (taking->is_kept[i] || minor == 0 ||
-		    !nic_find(taking, i, &nic))
-			continue;
-		if (remove(taking->node->netlink, &nic, minor, &error) < 0)
-			keep(taking, i, &error);
+		if (!item->is_kept && minor != 0 &&
+		    nic_find(taking, item, &nic) &&
+		    remove(taking->node->netlink, &nic, minor, &error) < 0)
+			keep(taking, item, &error);
 	}
 }
 
-/*
- * Devices of the lanes from `first` to `end`: in the host's namespace, or in that
- * of the one lane.
- */
-struct deletion {
-	struct taking *takings;
-	size_t first, end;
-	bool is_netns;
-	size_t count;
-	struct lane_device *devices;
-	bool *is_left;
-};
-
-static bool is_to_go(const struct taking *taking, size_t i, bool is_netns)
+/* All that are in that namespace. */
+static void devices_remove(struct taking *taking, struct netlink *netlink)
 {
-	return !taking->is_kept[i] && taking->devices[i].is_netns == is_netns;
-}
-
-static void deletion_collect(struct deletion *deletion)
-{
-	deletion->count = 0;
-	for (size_t k = deletion->first; k < deletion->end; k++) {
-		const struct taking *taking = &deletion->takings[k];
-
-		for (size_t i = 0; i < taking->count; i++) {
-			if (is_to_go(taking, i, deletion->is_netns))
-				deletion->devices[deletion->count++] =
-					taking->devices[i].device;
-		}
-	}
-}
-
-/* In the order of deletion_collect. */
-static void deletion_keep(const struct deletion *deletion,
-			  const struct fairlead_error *why)
-{
-	size_t at = 0;
-
-	for (size_t k = deletion->first; k < deletion->end; k++) {
-		struct taking *taking = &deletion->takings[k];
-
-		for (size_t i = 0; i < taking->count; i++) {
-			if (is_to_go(taking, i, deletion->is_netns) &&
-			    deletion->is_left[at++])
-				keep(taking, i, why);
-		}
-	}
-}
-
-static void deletion_do(struct deletion *deletion, size_t first, size_t end,
-			bool is_netns)
-{
-	struct taking *takings = deletion->takings;
+	_auto_(freep) struct lane_device *devices =
+		memory_array(taking->count, sizeof(*devices));
+	_auto_(freep) struct item **items =
+		memory_array(taking->count, sizeof(struct item *));
+	_auto_(freep) bool *is_left =
+		memory_array(taking->count, sizeof(*is_left));
 	struct fairlead_error error;
-	int result;
+	size_t count = 0;
 
-	deletion->first = first;
-	deletion->end = end;
-	deletion->is_netns = is_netns;
-	deletion_collect(deletion);
-	if (deletion->count == 0)
+	for (size_t i = 0; i < taking->count; i++) {
+		struct item *item = &taking->items[i];
+
+		if (item->is_kept || item->netlink != netlink)
+			continue;
+		items[count] = item;
+		devices[count++] = item->found->device;
+	}
+	if (count == 0 ||
+	    devices_delete(netlink, devices, count, is_left, &error) == 0)
 		return;
-	result = devices_delete(
-		is_netns ? takings[first].inside : takings[first].node->netlink,
-		deletion->devices, deletion->count, deletion->is_left, &error);
-	if (result < 0)
-		deletion_keep(deletion, &error);
-}
-
-/*
- * Has it lost what its rules were made from? IPv6 addresses go when somebody sets
- * it down.
- */
-static bool has_changed(const struct ethernet_node *node,
-			const struct lane_device *device)
-{
-	const struct ethernet_networks *networks = &node->networks;
-
-	return device->alias.grant_id == 0 ||
-	       !ip_network_has(&networks->ipv6, &device->ipv6) ||
-	       (networks->ipv4.address.family != 0 &&
-		!ip_network_has(&networks->ipv4, &device->ipv4));
-}
-
-/* --- all lanes --- */
-
-/* What lanes have in common while they are taken. */
-struct taking_all {
-	const struct ethernet_node *node;
-	size_t count;
-	struct taking *takings;
-	struct deletion deletion;
-	struct found_device *devices; /* of all */
-	size_t device_count;
-	bool *is_kept; /* likewise */
-	struct enforcement enforcement;
-};
-
-static void all_fini(struct taking_all *all)
-{
-	for (size_t k = 0; k < all->count; k++)
-		netlink_close(all->takings[k].inside);
-	enforcement_fini(&all->enforcement);
-	free(all->takings);
-	free(all->devices);
-	free(all->is_kept);
-	free(all->deletion.devices);
-	free(all->deletion.is_left);
-}
-
-static int all_init(struct taking_all *all, const struct take_back *lanes,
-		    struct fairlead_error *ret_error)
-{
-	size_t device_max = 0;
-
-	for (size_t k = 0; k < all->count; k++)
-		device_max += lanes[k].count;
-	all->takings = memory_array(all->count, sizeof(*all->takings));
-	all->devices = memory_array(device_max, sizeof(*all->devices));
-	all->is_kept = memory_array(device_max, sizeof(*all->is_kept));
-	all->deletion.takings = all->takings;
-	all->deletion.devices =
-		memory_array(device_max, sizeof(*all->deletion.devices));
-	all->deletion.is_left =
-		memory_array(device_max, sizeof(*all->deletion.is_left));
-	for (size_t k = 0; k < all->count; k++) {
-		struct taking *taking = &all->takings[k];
-
-		taking->node = all->node;
-		taking->has_no_rules = lanes[k].has_no_rules;
-		taking->devices = lanes[k].devices;
-		taking->is_kept = all->is_kept + all->device_count;
-		taking->count = lanes[k].count;
-		for (size_t i = 0; i < taking->count; i++)
-			all->devices[all->device_count++] = taking->devices[i];
+	for (size_t i = 0; i < count; i++) {
+		if (is_left[i])
+			keep(taking, items[i], &error);
 	}
-	return enforcement_init(&all->enforcement, all->node, all->devices,
-				all->device_count, ret_error);
-}
-
-/* Rules by the lanes' devices, or all anew where these do not say enough. */
-static void rules_remove(struct taking_all *all)
-{
-	bool is_incomplete = false;
-	bool is_any = false;
-
-	for (size_t k = 0; k < all->count; k++) {
-		const struct taking *taking = &all->takings[k];
-
-		for (size_t i = 0; i < taking->count; i++)
-			is_any |= !taking->is_kept[i] && !taking->has_no_rules;
-		/* What is kept keeps its rules. */
-		is_incomplete |= taking->error.code < 0;
-	}
-	if (!is_any)
-		return;
-	for (size_t i = 0; i < all->device_count; i++)
-		is_incomplete |=
-			has_changed(all->node, &all->devices[i].device);
-	if (is_incomplete)
-		enforce_mend(all->node);
-	else
-		enforce_remove(all->node, &all->enforcement);
-}
-
-static void all_take(struct taking_all *all)
-{
-	for (size_t k = 0; k < all->count; k++) {
-		begin(&all->takings[k]);
-		lower_all(&all->takings[k]);
-	}
-	for (size_t k = 0; k < all->count; k++)
-		classes_remove(&all->takings[k], shaper_remove);
-	deletion_do(&all->deletion, 0, all->count, false);
-	for (size_t k = 0; k < all->count; k++)
-		deletion_do(&all->deletion, k, k + 1, true);
-	rules_remove(all);
 }
 
 void take_back_all(const struct ethernet_node *node, struct take_back *lanes,
 		   size_t count)
 {
-	struct taking_all all = { .node = node, .count = count };
-	struct fairlead_error error;
-	int result;
+	struct taking taking;
+	bool is_any = false;
 
-	if (count == 0)
-		return;
-	/*
-	 * Later what is gone by us could not be told from what others took. But
-	 * a lane that has no rules yet would be given some.
-	 */
-	if (!lanes[0].has_no_rules)
-		(void)enforce_tend_table(node, &error);
-	result = all_init(&all, lanes, &error);
-	if (result == 0)
-		all_take(&all);
-	for (size_t k = 0; k < count; k++)
-		lanes[k].error = result == 0 ? all.takings[k].error : error;
-	all_fini(&all);
-	/* What keeps one is not to keep the others. */
-	for (size_t k = 0; k < count && count > 1 && result < 0; k++)
-		take_back_all(node, &lanes[k], 1);
+	/* A lane that has no rules yet would be given some. */
+	if (count > 0 && !lanes[0].has_no_rules)
+		enforce_tend_rules(node);
+	taking_init(&taking, node, lanes, count);
+	lower_all(&taking);
+	classes_remove(&taking, shaper_remove);
+	devices_remove(&taking, node->netlink);
+	for (size_t i = 0; i < taking.entered_count; i++)
+		devices_remove(&taking, taking.entered[i].netlink);
+	for (size_t i = 0; i < taking.count; i++)
+		is_any |= !taking.items[i].is_kept &&
+			  !taking.items[i].lane->has_no_rules;
+	if (is_any)
+		enforce_mend(node);
+	taking_fini(&taking);
 }
 
 int take_back(const struct ethernet_node *node,
@@ -411,18 +269,13 @@ int take_back_try(const struct ethernet_node *node,
 		  const struct found_device *devices, size_t count,
 		  struct fairlead_error *ret_error)
 {
-	_auto_(freep) bool *is_kept = memory_array(count, sizeof(*is_kept));
-	struct taking taking = {
-		.node = node,
-		.devices = devices,
-		.count = count,
-		.is_kept = is_kept,
-	};
+	struct take_back lane = { .devices = devices, .count = count };
+	struct taking taking;
 
-	begin(&taking);
-	netlink_close(taking.inside);
+	taking_init(&taking, node, &lane, 1);
 	classes_remove(&taking, shaper_try_remove);
-	if (taking.error.code < 0)
-		*ret_error = taking.error;
-	return taking.error.code;
+	taking_fini(&taking);
+	if (lane.error.code < 0)
+		*ret_error = lane.error;
+	return lane.error.code;
 }

@@ -8,7 +8,7 @@
 struct take_back {
 	const struct found_device *devices; /* borrowed */
 	size_t count;
-	bool has_no_rules;           /* they were not added yet, nor entries */
+	bool has_no_rules;           /* they were not written yet */
 	struct fairlead_error error; /* code 0: they are gone */
 };
 
@@ -17,12 +17,11 @@ struct take_back {
  *
  *	down | class | deleted | rules, gates
  *
- * Each step is done for all lanes before the next one; devices in the host's
- * namespace are deleted at once. They carry nothing from the first step on. A
- * device whose class is held by somebody else's object stays, down, as the record
- * of it: -EBUSY; the others go all the same. So do devices that somebody has moved
- * into several namespaces: those of one go at a time; and those of one that cannot
- * be entered, as they are. A lane's errors are joined, -EBUSY first.
+ * Each step is done for all lanes before the next one; devices in one namespace
+ * are deleted at once. They carry nothing from the first step on. A device whose
+ * class is held by somebody else's object stays, down, as the record of it: -EBUSY;
+ * and one in a namespace that cannot be entered, as it is. The others go all the
+ * same. A lane's errors are joined, -EBUSY first.
  */
 void take_back_all(const struct ethernet_node *node, struct take_back *lanes,
 		   size_t count);

@@ -101,19 +101,19 @@ static void an_entry_whose_cgroup_is_not_known_keeps_its_own(void **state)
 	world_lanes(gate);
 	/* What it had is not one: then it is for nobody. */
 	entry.cgroup_id = GATE_CGROUP_UNKNOWN;
-	assert_int_equal(gate_add(gate, &entry, NULL), 0);
+	world_add_lane(gate, &entry);
 	assert_refused(&alice, ALICE4);
 	assert_passes(&root, ALICE4);
 	assert_int_equal(gate_cgroup_id(world_cgroup(), &entry.cgroup_id, NULL),
 			 0);
-	assert_int_equal(gate_add(gate, &entry, NULL), 0);
+	world_add_lane(gate, &entry);
 	assert_passes(&alice, ALICE4);
 	entry.cgroup_id = GATE_CGROUP_UNKNOWN;
-	assert_int_equal(gate_add(gate, &entry, NULL), 0);
+	world_add_lane(gate, &entry);
 	assert_passes(&alice, ALICE4);
 	/* Somebody else's is not its own. */
 	entry.uid = BOB;
-	assert_int_equal(gate_add(gate, &entry, NULL), 0);
+	world_add_lane(gate, &entry);
 	assert_refused(&bob, ALICE4);
 	gate_close(gate);
 }
@@ -125,12 +125,10 @@ static void a_removed_lane_is_nobodys(void **state)
 
 	world_lanes(gate);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(gate_remove(gate, &entry.address,
-					     entry.prefix_size, NULL),
-				 0);
+		world_remove_lane(gate, &entry);
 	assert_refused(&alice, ALICE4);
 	assert_passes(&alice, ALICE6);
-	assert_int_equal(gate_add(gate, &entry, NULL), 0);
+	world_add_lane(gate, &entry);
 	assert_passes(&alice, ALICE4);
 	gate_close(gate);
 }
@@ -144,11 +142,11 @@ static void a_lane_may_have_the_sites_whole_network(void **state)
 	network.address = entry.address;
 	assert_true(gate_networks(gate, &network, 1, NULL) >= 0);
 	assert_refused(&alice, ALICE6);
-	assert_int_equal(gate_add(gate, &entry, NULL), 0);
+	world_add_lane(gate, &entry);
 	assert_passes(&alice, ALICE6);
-	assert_int_equal(gate_remove(gate, &entry.address, 64, NULL), 0);
+	world_remove_lane(gate, &entry);
 	assert_refused(&alice, ALICE6);
-	assert_int_equal(gate_add(gate, &entry, NULL), 0);
+	world_add_lane(gate, &entry);
 	assert_true(gate_networks(gate, NULL, 0, NULL) >= 0);
 	assert_passes(&alice, ALICE6);
 	assert_refused(&bob, ALICE6);
@@ -162,9 +160,9 @@ static void what_is_no_network_is_refused(void **state)
 	struct fairlead_error error;
 
 	entry.prefix_size = 33;
-	assert_int_equal(gate_add(gate, &entry, &error), -EINVAL);
+	assert_int_equal(gate_replace(gate, &entry, 1, &error), -EINVAL);
 	entry.prefix_size = 0;
-	assert_int_equal(gate_add(gate, &entry, &error), -EINVAL);
+	assert_int_equal(gate_replace(gate, &entry, 1, &error), -EINVAL);
 	entry.address.family = 0;
 	entry.prefix_size = 64;
 	assert_int_equal(gate_replace(gate, &entry, 1, &error), -EINVAL);
@@ -181,32 +179,30 @@ static void lanes_come_and_go_without_end(void **state)
 		entry.address.bytes[5] = 0xff;
 		entry.address.bytes[6] = i >> 8;
 		entry.address.bytes[7] = i & 0xff;
-		assert_int_equal(gate_add(gate, &entry, NULL), 0);
-		assert_int_equal(gate_remove(gate, &entry.address, 64, NULL),
-				 0);
+		assert_int_equal(gate_replace(gate, &entry, 1, NULL), 1);
 	}
 	gate_close(gate);
 }
 
 static void lanes_have_a_maximum(void **state)
 {
-	struct gate_entry entry = world_entry(ALICE6, ALICE, 0);
+	const size_t count = GATE_LANES_MAX + 1;
+	_auto_(freep) struct gate_entry *entries =
+		calloc(count, sizeof(*entries));
 	struct ethernet_gate *gate = world_open(&world_options);
 	struct fairlead_error error;
-	int result = 0;
-	int count = 0;
 
-	for (; result == 0 && count <= GATE_LANES_MAX; count++) {
-		entry.address.bytes[6] = count >> 8;
-		entry.address.bytes[7] = count & 0xff;
-		result = gate_add(gate, &entry, &error);
+	assert_non_null(entries);
+	for (size_t i = 0; i < count; i++) {
+		entries[i] = world_entry(ALICE6, ALICE, 0);
+		entries[i].address.bytes[6] = (uint8_t)(i >> 8);
+		entries[i].address.bytes[7] = (uint8_t)i;
 	}
-	assert_int_equal(result, -ENOSPC);
-	assert_int_equal(count, GATE_LANES_MAX + 1);
+	assert_int_equal(gate_replace(gate, entries, count, &error), -ENOSPC);
 	assert_refused(&bob, "fd46:4c00::1");
 	assert_true(gate_replace(gate, NULL, 0, NULL) >= 0);
 	assert_passes(&bob, ALICE6);
-	assert_int_equal(gate_add(gate, &entry, &error), 0);
+	assert_int_equal(gate_replace(gate, entries, 1, &error), 1);
 	gate_close(gate);
 }
 

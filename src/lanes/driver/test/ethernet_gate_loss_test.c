@@ -232,9 +232,7 @@ static void what_is_put_back_is_closed_from_the_first_program_on(void **state)
 
 	find_set(path, &set);
 	gate_set_detach(&set);
-	assert_int_equal(gate_remove(*state, &none.address, none.prefix_size,
-				     &error),
-			 0);
+	world_remove_lane(*state, &none);
 	assert_int_equal(gate_tend(*state, &error), 1);
 	/* The map is the same, so lanes were never unknown to the programs. */
 	find_set(path, &after);

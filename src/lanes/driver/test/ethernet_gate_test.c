@@ -285,9 +285,9 @@ static void a_cgroup_keeps_out_other_jobs_of_the_owner(void **state)
 	assert_int_equal(mkdir(step, 0755), 0);
 	assert_int_equal(gate_cgroup_id(job, &id, NULL), 0);
 	entry = world_entry(ALICE4, ALICE, id);
-	assert_int_equal(gate_add(*state, &entry, NULL), 0);
+	world_add_lane(*state, &entry);
 	entry = world_entry(ALICE6, ALICE, id);
-	assert_int_equal(gate_add(*state, &entry, NULL), 0);
+	world_add_lane(*state, &entry);
 	in = listen_as(&inside, SOCK_DGRAM, "::", 5010);
 	out = listen_as(&alice, SOCK_DGRAM, "::", 5011);
 
@@ -389,7 +389,7 @@ static void the_owners_packets_leave_through_the_tunnel(void **state)
 	int status;
 	pid_t pid;
 
-	assert_int_equal(gate_add(*state, &entry, NULL), 0);
+	world_add_lane(*state, &entry);
 	assert_int_equal(pipe(peer.ready), 0);
 	assert_int_equal(pipe(peer.linked), 0);
 	pid = fork();

@@ -85,15 +85,6 @@ static void add(const struct rules_lane *lanes, size_t count)
 	change(&writer, 0);
 }
 
-static void take_away(const struct rules_lane *lanes, size_t count,
-		      int expected)
-{
-	struct writer writer = { 0 };
-
-	rules_write_remove(lanes, count, &writer);
-	change(&writer, expected);
-}
-
 static char *output_of(const char *command)
 {
 	FILE *nft = popen(command, "r");
@@ -259,21 +250,6 @@ static void what_is_added_is_what_the_table_would_have(void **state)
 	assert_string_equal(added, written);
 }
 
-static void what_was_added_is_taken_away_and_nothing_else(void **state)
-{
-	struct rules_lane lanes[] = { lane_of(4242), lane_of(4243) };
-	_auto_(freep) char *before = NULL;
-	_auto_(freep) char *after = NULL;
-
-	lanes[0].device.alias.htb_class = lanes[1].device.alias.htb_class = 17;
-	write_table(&lanes[0], 1);
-	before = list();
-	add(&lanes[1], 1);
-	take_away(&lanes[1], 1, 0);
-	after = list();
-	assert_string_equal(after, before);
-}
-
 static void a_lane_that_is_there_can_be_added(void **state)
 {
 	struct rules_lane lane = lane_of(4242);
@@ -283,19 +259,6 @@ static void a_lane_that_is_there_can_be_added(void **state)
 	write_table(&lane, 1);
 	before = list();
 	add(&lane, 1);
-	after = list();
-	assert_string_equal(after, before);
-}
-
-static void of_lanes_that_are_partly_there_none_is_taken_away(void **state)
-{
-	struct rules_lane lanes[] = { lane_of(4242), lane_of(4243) };
-	_auto_(freep) char *before = NULL;
-	_auto_(freep) char *after = NULL;
-
-	write_table(&lanes[0], 1);
-	before = list();
-	take_away(lanes, 2, -ENOENT);
 	after = list();
 	assert_string_equal(after, before);
 }
@@ -366,10 +329,7 @@ int main(void)
 		cmocka_unit_test(a_lane_without_ipv4_needs_no_network),
 		cmocka_unit_test(a_lane_has_elements_in_each_set),
 		cmocka_unit_test(what_is_added_is_what_the_table_would_have),
-		cmocka_unit_test(what_was_added_is_taken_away_and_nothing_else),
 		cmocka_unit_test(a_lane_that_is_there_can_be_added),
-		cmocka_unit_test(
-			of_lanes_that_are_partly_there_none_is_taken_away),
 		cmocka_unit_test(a_table_written_anew_forgets_what_was_there),
 		cmocka_unit_test(
 			a_lane_in_a_namespace_is_known_by_its_vni_only),

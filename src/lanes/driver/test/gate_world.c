@@ -174,8 +174,13 @@ struct ethernet_gate *world_open(const struct ethernet_gate_options *options)
 	return gate;
 }
 
+/* What the gate was told last. */
+static struct gate_entry entries[8];
+static size_t entry_count;
+
 int world_clear(void **state)
 {
+	entry_count = 0;
 	return world_remove(PINS);
 }
 
@@ -210,13 +215,52 @@ void world_lanes(struct ethernet_gate *gate)
 {
 	const struct ip_network networks[] = { network("100.64.0.0", 10),
 					       network("fd46:4c00::", 32) };
-	const struct gate_entry entries[] = { world_entry(ALICE4, ALICE, 0),
-					      world_entry(ALICE6, ALICE, 0),
-					      world_entry(BOB4, BOB, 0),
-					      world_entry(BOB6, BOB, 0) };
 
+	entries[0] = world_entry(ALICE4, ALICE, 0);
+	entries[1] = world_entry(ALICE6, ALICE, 0);
+	entries[2] = world_entry(BOB4, BOB, 0);
+	entries[3] = world_entry(BOB6, BOB, 0);
+	entry_count = 4;
 	assert_true(gate_networks(gate, networks, 2, NULL) >= 0);
 	assert_true(gate_replace(gate, entries, 4, NULL) >= 0);
+}
+
+static struct ip_network network_of(const struct gate_entry *entry)
+{
+	return ip_network_of(&entry->address, entry->prefix_size);
+}
+
+void world_remove_lane(struct ethernet_gate *gate,
+		       const struct gate_entry *entry)
+{
+	struct ip_network gone = network_of(entry);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < entry_count; i++) {
+		struct ip_network own = network_of(&entries[i]);
+
+		if (!ip_network_meets(&own, &gone))
+			entries[kept++] = entries[i];
+	}
+	entry_count = kept;
+	assert_true(gate_replace(gate, entries, entry_count, NULL) >= 0);
+}
+
+void world_add_lane(struct ethernet_gate *gate, const struct gate_entry *entry)
+{
+	struct ip_network network = network_of(entry);
+	size_t i = 0;
+
+	for (; i < entry_count; i++) {
+		struct ip_network own = network_of(&entries[i]);
+
+		if (ip_network_meets(&own, &network))
+			break;
+	}
+	assert_true(i < sizeof(entries) / sizeof(entries[0]));
+	entries[i] = *entry;
+	entry_count += i == entry_count;
+	assert_true(gate_replace(gate, entries, entry_count, NULL) >= 0);
 }
 
 int world_lanes_setup(void **state)

@@ -53,6 +53,10 @@ int world_remove(const char *pins);
 int world_clear(void **state);
 /* How many sets are pinned, and the name of the first. */
 size_t world_sets(char name[GATE_SET_NAME_MAX]);
+/* One lane more, or in place of that of its network; or none there. */
+void world_add_lane(struct ethernet_gate *gate, const struct gate_entry *entry);
+void world_remove_lane(struct ethernet_gate *gate,
+		       const struct gate_entry *entry);
 /* The site's networks, and the lanes of both. */
 void world_lanes(struct ethernet_gate *gate);
 /* Of cmocka: a gate with these, in *state. */
