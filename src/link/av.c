@@ -194,7 +194,7 @@ static int remove_one(struct link_av *av, fi_addr_t address,
 
 /*
  * The place of an endpoint that is there already, which counts; NOTAVAIL: it is
- * not. Open MPI inserts again whom it makes a communicator with, and receives
+ * not. Open MPI inserts again the peers of a new communicator, and receives
  * by what it is given then: a message has one source.
  */
 static fi_addr_t insert_again(struct link_av *av, uint64_t number)
@@ -348,7 +348,7 @@ static int av_lookup(struct fid_av *fid, fi_addr_t address, void *bytes,
 	struct av_entry *entry = av_entry_of(of(fid), address);
 	uint32_t format = of(fid)->domain->format;
 	uint8_t whole[LINK_ADDRESS_SIZE];
-	size_t room = *size;
+	size_t capacity = *size;
 
 	if (entry == NULL)
 		return -FI_EINVAL;
@@ -356,8 +356,8 @@ static int av_lookup(struct fid_av *fid, fi_addr_t address, void *bytes,
 	link_lock(&of(fid)->lock);
 	format_write(format, entry->bytes, whole);
 	link_unlock(&of(fid)->lock);
-	memcpy(bytes, whole, room < *size ? room : *size);
-	return room < *size ? -FI_ETOOSMALL : 0;
+	memcpy(bytes, whole, capacity < *size ? capacity : *size);
+	return capacity < *size ? -FI_ETOOSMALL : 0;
 }
 
 /* As libfabric writes socket addresses. */

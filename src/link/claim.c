@@ -23,12 +23,12 @@ void claim_begin(struct rail *rail)
 	link_lock(&ep->matching);
 	if (rail->matched.to_give == NULL &&
 	    ep->unexpected <= ep->unexpected_max &&
-	    offload_must_claim(&ep->offload, ep->asked != NULL))
+	    offload_must_claim(&ep->offload, ep->peeks != NULL))
 		arrival = arrival_alloc(ep, 1);
 	if (arrival != NULL) {
 		ep->offload.is_claiming = true;
-		for (struct asked *a = ep->asked; a != NULL; a = a->next)
-			a->is_heard = true;
+		for (struct peek *a = ep->peeks; a != NULL; a = a->next)
+			a->is_covered = true;
 	}
 	link_unlock(&ep->matching);
 	if (arrival == NULL)
@@ -44,7 +44,7 @@ void claim_begin(struct rail *rail)
 		return;
 	if (result != -FI_EAGAIN)
 		link_warn(EP_DATA,
-			  "a core that cannot be asked for what it "
+			  "a core that cannot be peek for what it "
 			  "has (%s): set FI_FAIRLEAD_OFFLOAD=never\n",
 			  fi_strerror((int)-result));
 	DL_DELETE2(rail->matched.asking, arrival, before, next);
@@ -77,7 +77,7 @@ static void came(struct arrival *arrival,
 	arrival->remote_data = entry->data;
 	link_lock(&ep->matching);
 	ep->offload.is_claiming = false;
-	ep->unexpected += arrival->room;
+	ep->unexpected += arrival->capacity;
 	found = offload_first(&ep->offload, arrival->match.source,
 			      arrival->match.tag);
 	if (found == NULL) {
@@ -96,7 +96,7 @@ static void arrival_end(struct arrival *arrival)
 
 	free(arrival->iov.iov_base);
 	link_lock(&ep->matching);
-	ep->unexpected -= arrival->room;
+	ep->unexpected -= arrival->capacity;
 	arrival_free(ep, arrival);
 	link_unlock(&ep->matching);
 }
@@ -133,28 +133,28 @@ void claim_ended(struct arrival *arrival,
 static void nothing_there(struct rail *rail, struct arrival *arrival)
 {
 	struct link_ep *ep = rail->ep;
-	struct asked *asked, *heard = NULL;
+	struct peek *peek, *covered = NULL;
 
 	link_lock(&ep->matching);
 	ep->offload.is_claiming = false;
 	arrival_free(ep, arrival);
 	matched_give_free(rail);
-	if (ep->asked != NULL && ep->asked->is_heard) {
-		struct asked **at = &ep->asked;
-		heard = ep->asked;
-		while (*at != NULL && (*at)->is_heard)
+	if (ep->peeks != NULL && ep->peeks->is_covered) {
+		struct peek **at = &ep->peeks;
+		covered = ep->peeks;
+		while (*at != NULL && (*at)->is_covered)
 			at = &(*at)->next;
-		asked = *at;
+		peek = *at;
 		*at = NULL;
-		ep->asked = asked;
-		if (asked == NULL)
-			ep->asked_end = &ep->asked;
+		ep->peeks = peek;
+		if (peek == NULL)
+			ep->peeks_end = &ep->peeks;
 	}
 	link_unlock(&ep->matching);
-	while ((asked = heard) != NULL) {
-		heard = asked->next;
-		peek_answer(ep, asked, true);
-		free(asked);
+	while ((peek = covered) != NULL) {
+		covered = peek->next;
+		peek_answer(ep, peek, true);
+		free(peek);
 	}
 }
 
@@ -175,19 +175,19 @@ void claim_failed(struct arrival *arrival, const struct fi_cq_err_entry *entry)
 	arrival_end(arrival);
 }
 
-int claim_ask(struct link_ep *ep, const struct asked *asked)
+int claim_ask(struct link_ep *ep, const struct peek *peek)
 {
-	struct asked *copy = malloc(sizeof(*copy));
+	struct peek *copy = malloc(sizeof(*copy));
 	struct rail *rail = ep->matched;
 
 	if (copy == NULL)
 		return -FI_ENOMEM;
-	*copy = *asked;
+	*copy = *peek;
 	copy->next = NULL;
-	copy->is_heard = false;
+	copy->is_covered = false;
 	link_lock(&ep->matching);
-	*ep->asked_end = copy;
-	ep->asked_end = &copy->next;
+	*ep->peeks_end = copy;
+	ep->peeks_end = &copy->next;
 	link_unlock(&ep->matching);
 	rail_poll_soon(rail);
 	if (link_trylock(&rail->lock)) {
@@ -268,7 +268,7 @@ void claims_take(struct rail *rail)
 			matched->to_take_end = &matched->to_take;
 		link_unlock(&rail->working);
 		arrival->state = ARRIVAL_TAKEN;
-		arrival->owing = (struct owing){
+		arrival->awaited = (struct awaited){
 			.is_used = true,
 			.number = number_of(rail->ep, arrival->match.source)
 		};
@@ -281,13 +281,13 @@ void claims_take(struct rail *rail)
 
 /* --- peers that have ended --- */
 
-void claims_each_old(struct rail *rail, loss_tell *tell, void *arg)
+void claims_each_old(struct rail *rail, loss_report *report, void *arg)
 {
 	struct arrival *arrival;
 
 	DL_FOREACH2(rail->matched.asking, arrival, next)
 	if (arrival->state == ARRIVAL_TAKEN)
-		owing_tell(rail, &arrival->owing, tell, arg);
+		awaited_report(rail, &arrival->awaited, report, arg);
 }
 
 void claims_leave_of(struct rail *rail, uint64_t number, int error)
@@ -296,7 +296,7 @@ void claims_leave_of(struct rail *rail, uint64_t number, int error)
 
 	DL_FOREACH2(rail->matched.asking, arrival, next)
 	if (arrival->state == ARRIVAL_TAKEN && arrival->receive != NULL &&
-	    arrival->owing.number == number) {
+	    arrival->awaited.number == number) {
 		struct message_end end = end_of(arrival);
 		end.size = 0;
 		receive_failed(arrival->receive, &end, error, 0);

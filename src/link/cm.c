@@ -11,15 +11,15 @@ static int ep_getname(struct fid *fid, void *bytes, size_t *size)
 	struct link_ep *ep = ep_of((struct fid_ep *)fid);
 	uint32_t format = ep->domain->format;
 	uint8_t name[LINK_ADDRESS_SIZE];
-	size_t room = *size;
+	size_t capacity = *size;
 
 	if (!ep->is_enabled)
 		return -FI_EOPBADSTATE;
 	*size = format_size(format);
 	format_write(format, ep->address_bytes, name);
 	if (bytes != NULL)
-		memcpy(bytes, name, room < *size ? room : *size);
-	return room < *size ? -FI_ETOOSMALL : 0;
+		memcpy(bytes, name, capacity < *size ? capacity : *size);
+	return capacity < *size ? -FI_ETOOSMALL : 0;
 }
 
 static int no_name(struct fid *fid, void *bytes, size_t size)

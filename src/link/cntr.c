@@ -42,7 +42,7 @@ static uint64_t cntr_readerr(struct fid_cntr *fid)
 /* What the program does itself is no news to it. */
 static int cntr_add(struct fid_cntr *fid, uint64_t value)
 {
-	__atomic_add_fetch(&of(fid)->told, value, __ATOMIC_ACQ_REL);
+	__atomic_add_fetch(&of(fid)->reported, value, __ATOMIC_ACQ_REL);
 	__atomic_add_fetch(&of(fid)->value, value, __ATOMIC_ACQ_REL);
 	return 0;
 }
@@ -56,7 +56,7 @@ static int cntr_adderr(struct fid_cntr *fid, uint64_t value)
 static int cntr_set(struct fid_cntr *fid, uint64_t value)
 {
 	set_seen(of(fid)->value, value);
-	set_seen(of(fid)->told, value + peek_at(of(fid)->errors));
+	set_seen(of(fid)->reported, value + peek_at(of(fid)->errors));
 	return 0;
 }
 
@@ -94,13 +94,13 @@ static struct fi_ops_cntr cntr_ops = {
 
 bool cntr_has_news(struct link_cntr *cntr)
 {
-	uint64_t both, told;
+	uint64_t both, reported;
 
 	progress(cntr);
 	both = peek_at(cntr->value) + peek_at(cntr->errors);
-	told = peek_at(cntr->told);
-	set_seen(cntr->told, both);
-	return both != told;
+	reported = peek_at(cntr->reported);
+	set_seen(cntr->reported, both);
+	return both != reported;
 }
 
 int cntr_trywait(struct link_cntr *cntr)

@@ -9,7 +9,7 @@ struct link_cntr {
 	struct fid_cntr fid;
 	struct link_domain *domain;
 	uint64_t value, errors;
-	uint64_t told; /* of both, what poll sets have said */
+	uint64_t reported; /* of both, what poll sets have said */
 	struct wait wait;
 	int polls;                  /* poll sets that it is in */
 	struct endpoints endpoints; /* that count in it */

@@ -58,7 +58,7 @@ static struct fi_info *hints_make(const struct rail_text *rail,
 	return hints;
 }
 
-/* A place on no device in particular cannot be told to others. */
+/* A place on no device in particular is of no use to others. */
 static bool is_anywhere(const struct fi_info *info)
 {
 	const struct sockaddr *address = info->src_addr;
@@ -73,7 +73,7 @@ static bool is_anywhere(const struct fi_info *info)
 		       &((const struct sockaddr_in6 *)address)->sin6_addr);
 }
 
-/* An address that is none without the name of a device, which is not told. */
+/* An address that is none without the name of a device, which is not known. */
 static bool is_of_link(const struct fi_info *info)
 {
 	const struct sockaddr_in6 *address = info->src_addr;

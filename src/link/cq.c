@@ -33,7 +33,7 @@ static bool ring_grow(struct link_cq *cq)
  * It grows when it is half full, so that want of memory for a while loses nothing:
  * it is tried again with each completion.
  */
-static bool ring_has_room(struct link_cq *cq)
+static bool ring_has_space(struct link_cq *cq)
 {
 	return cq->tail - cq->head < cq->size / 2 || ring_grow(cq) ||
 	       cq->tail - cq->head < cq->size;
@@ -42,7 +42,7 @@ static bool ring_has_room(struct link_cq *cq)
 void cq_add(struct link_cq *cq, const struct cq_entry *entry)
 {
 	link_lock(&cq->lock);
-	if (ring_has_room(cq)) {
+	if (ring_has_space(cq)) {
 		cq->ring[cq->tail & (cq->size - 1)] = *entry;
 		set_seen(cq->tail, cq->tail + 1);
 	} else {
@@ -189,7 +189,7 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *entry,
 	}
 	set_seen(cq->has_failure, cq->failures != NULL || cq->is_overrun);
 	if (failure != NULL) {
-		/* The caller's room for data of the error; we have none. */
+		/* The caller's buffer for data of the error; we have none. */
 		failure->entry.err_data = entry->err_data;
 		failure->entry.err_data_size = 0;
 		memcpy(entry, &failure->entry, FAILURE_SIZE);

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "link/direct.h"
-#include "link/wire/reach.h"
 #include "link/iov.h"
 #include "link/memory.h"
 #include "link/receive.h"
+#include "link/wire/reach.h"
 
 /* Cores that send all of a message before the next one. */
 static bool is_stream(const struct rail *rail)
@@ -64,15 +64,15 @@ size_t direct_max(const struct rail *rail, const struct fi_info *info)
 static ssize_t inject(struct rail *rail, struct peer *peer,
 		      const struct link_message *m)
 {
-	uint8_t room[LINK_INJECT_SIZE];
+	uint8_t buffer[LINK_INJECT_SIZE];
 	ssize_t result =
-		fi_injectdata(rail->core, iov_one(m->iov, m->count, room),
+		fi_injectdata(rail->core, iov_one(m->iov, m->count, buffer),
 			      m->size, m->tag, peer->cores[rail->index]);
 
 	if (result != 0)
 		return result;
 	peer->under_way++;
-	peer->unsaid++;
+	peer->unreported++;
 	send_completed(rail->ep, m->context, m->flags);
 	return 0;
 }
@@ -88,7 +88,7 @@ static ssize_t issue(struct rail *rail, struct slab *slab,
 	int result = 0;
 
 	if (is_copied) {
-		iov_gather(m->iov, m->count, slab->bytes);
+		iov_flatten(m->iov, m->count, slab->bytes);
 		result = rail_slab_desc(rail, slab, &desc);
 	} else {
 		data = m->iov[0].iov_base;
@@ -108,14 +108,14 @@ ssize_t direct_send(struct rail *rail, struct peer *peer,
 
 	if (peer->under_way >= LINK_SENDS_MAX)
 		return -FI_EAGAIN;
-	if (m->size <= small && peer->unsaid < LINK_SENDS_UNSAID)
+	if (m->size <= small && peer->unreported < LINK_SENDS_UNREPORTED)
 		return inject(rail, peer, m);
 	slab = slab_take(rail);
 	if (slab == NULL)
 		return -FI_ENOMEM;
 	slab->flow = NULL;
 	slab->peer = peer;
-	slab->is_told = false;
+	slab->needs_completion = false;
 	slab->to = peer->cores[rail->index];
 	slab->ends_send = true;
 	slab->context = m->context;

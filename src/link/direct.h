@@ -3,7 +3,7 @@
  * Messages by the only fabric rail of a link, without a frame: the core's own
  * untagged ones, with the tag as their remote data. They do not name their sender:
  * it is who has the core's address that they come from. So a peer sends them when
- * it was told KNOWN. The rail is locked.
+ * it received KNOWN. The rail is locked.
  */
 #pragma once
 

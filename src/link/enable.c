@@ -30,7 +30,7 @@ static int address_take(struct link_ep *ep)
 {
 	unsigned int first = has_local(ep) ? 1 : 0;
 	struct link_address *address = &ep->address;
-	int told;
+	int encoded;
 
 	address->digest = ep->domain->digest;
 	address->number = ep->number;
@@ -48,11 +48,11 @@ static int address_take(struct link_ep *ep)
 		to->size = (uint8_t)size;
 		address->rail_count++;
 	}
-	told = link_address_encode(address, ep->address_bytes);
-	if (told < 0)
+	encoded = link_address_encode(address, ep->address_bytes);
+	if (encoded < 0)
 		link_warn(EP_CTRL, "the address of a rail is too long\n");
-	address->told_count = told < 0 ? 0 : (unsigned int)told;
-	return told < 0 ? told : 0;
+	address->known_count = encoded < 0 ? 0 : (unsigned int)encoded;
+	return encoded < 0 ? encoded : 0;
 }
 
 /*
@@ -143,7 +143,7 @@ static void enable_undo(struct link_ep *ep)
 static int local_open(struct link_ep *ep, bool is_only)
 {
 	int result =
-		ep->domain->cores.cores[0].info != NULL && locality_has_room()
+		ep->domain->cores.cores[0].info != NULL && locality_has_memory()
 			? presence_open(ep->number, locality_node(), is_only,
 					&ep->presence)
 			: -FI_ENOSPC;
@@ -202,7 +202,7 @@ static int rails_open(struct link_ep *ep)
 }
 
 /*
- * From now on it is told of what is inserted and registered, as of what was
+ * From now on it is notified of what is inserted and registered, as of what was
  * before, and polled.
  */
 static int ep_join(struct link_ep *ep)

@@ -65,11 +65,11 @@ static void rail_polled(struct rail *rail, bool is_awaited, uint64_t now)
 		 now + pause * (ep->rail_count - (has_local(ep) ? 1 : 0)));
 }
 
-static bool is_owed(const struct rail *rail)
+static bool is_expecting(const struct rail *rail)
 {
 	const struct flows *flows = rail->ep->flows;
 
-	return rail->owed > 0 || (flows != NULL && flows->owed > 0);
+	return rail->expected > 0 || (flows != NULL && flows->expected > 0);
 }
 
 static bool rail_progress(struct rail *rail, uint64_t now)
@@ -78,11 +78,11 @@ static bool rail_progress(struct rail *rail, uint64_t now)
 	bool has_happened = rail_poll(rail);
 
 	if (rail->way != RAIL_SHARED)
-		rail_polled(rail, has_happened || is_owed(rail), now);
+		rail_polled(rail, has_happened || is_expecting(rail), now);
 	return has_happened || rail->taken != taken;
 }
 
-/* Not if another thread has it. It may have been closed, and laid anew with another lock. */
+/* Not if another thread has it. It may have been closed, and laid again with another lock. */
 static bool rail_enter(struct rail *rail)
 {
 	struct link_lock *lock = &rail->lock;
@@ -308,7 +308,7 @@ static bool has_unsent(struct link_ep *ep)
 		struct rail *rail = &ep->rails[i];
 		link_lock(&rail->lock);
 		has |= rail->pending != NULL || rail->answers != NULL ||
-		       rail->forgets != NULL || reading_is_owed(rail) ||
+		       rail->forgets != NULL || reading_is_unanswered(rail) ||
 		       (has_flows(rail) && flows_have_unsent(ep->flows));
 		link_unlock(&rail->lock);
 	}
@@ -335,7 +335,7 @@ static int ep_close(struct fid *fid)
 		return -FI_EBUSY;
 	finish(ep, end_ns);
 	mr_endpoint_goes(ep);
-	finish(ep, end_ns); /* who asked for its keys is told */
+	finish(ep, end_ns); /* notifies peers that asked for its keys */
 	if (ep->flows != NULL)
 		flows_finish(ep);
 	if (ep->is_enabled)
@@ -366,7 +366,7 @@ static void name_take_over(struct link_ep *ep, const struct fi_info *info)
 	    link_address_decode(bytes, &name, NULL) != 0)
 		return;
 	ep->may_move = (name.flags & LINK_ANY_NODE) != 0;
-	if (name.told_count > 0) {
+	if (name.known_count > 0) {
 		ep->place = name.rails[0];
 	} else if ((name.flags & LINK_NAMED) != 0 && name.number != 0) {
 		ep->number = name.number;

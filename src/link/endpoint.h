@@ -51,7 +51,7 @@ struct link_ep {
 	/* By matching: */
 	struct match tagged, untagged;
 	struct offload offload; /* of the tagged ones */
-	struct asked *asked, **asked_end;
+	struct peek *peeks, **peeks_end;
 	struct receive *free_receives;
 	struct arrival *free_arrivals;
 	uint64_t unexpected, unexpected_max; /* bytes */
@@ -105,7 +105,7 @@ static inline fi_addr_t rail_source(const struct rail *rail, fi_addr_t core)
 }
 
 /*
- * A message or access went by a rail, which is locked; told when it is closed. Of several
+ * A message or access went by a rail, which is locked; logged when it is closed. Of several
  * fabric rails it is a frame or a piece (rail_carried): the rail of a message is their first.
  */
 static inline void rail_carried(struct rail *rail, size_t size)
@@ -143,7 +143,7 @@ int ep_control(struct fid *fid, int command, void *arg);
 int ep_number(struct link_ep *ep);
 /* 0 or a negative errno: then nothing is open, and it may be tried again. */
 int ep_enable(struct link_ep *ep);
-/* Closes what was opened, and forgets whom it reached. */
+/* Closes what was opened, and forgets its peers. */
 void rails_close(struct link_ep *ep);
 
 int link_ep_open(struct fid_domain *domain, struct fi_info *info,

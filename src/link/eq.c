@@ -18,8 +18,7 @@ struct link_event {
 	uint32_t kind;
 	bool is_error;
 	size_t size;
-	uint8_t bytes
-		[]; /* or a struct fi_eq_err_entry, for which there is room */
+	uint8_t bytes[]; /* or a struct fi_eq_err_entry, which fits */
 };
 
 struct link_eq {
@@ -41,14 +40,14 @@ static struct link_eq *of(struct fid_eq *fid)
 	return (struct link_eq *)fid;
 }
 
-/* With room for an event of ours at least. */
+/* Large enough for an event of ours. */
 static struct link_event *event_make(size_t size)
 {
-	size_t room = size < sizeof(struct fi_eq_err_entry)
-			      ? sizeof(struct fi_eq_err_entry)
-			      : size;
+	size_t capacity = size < sizeof(struct fi_eq_err_entry)
+				  ? sizeof(struct fi_eq_err_entry)
+				  : size;
 
-	return malloc(sizeof(struct link_event) + room);
+	return malloc(sizeof(struct link_event) + capacity);
 }
 
 /* The lock is held, here and below. */
@@ -209,10 +208,10 @@ static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry,
 		return -FI_EINVAL;
 	pthread_mutex_lock(&eq->mutex);
 	if (eq->events != NULL && eq->events->is_error) {
-		/* The caller's room for data of the error; we have none. */
-		void *room = entry->err_data;
+		/* The caller's buffer for data of the error; we have none. */
+		void *buffer = entry->err_data;
 		memcpy(entry, eq->events->bytes, sizeof(*entry));
-		entry->err_data = room;
+		entry->err_data = buffer;
 		result = sizeof(*entry);
 		if ((flags & FI_PEEK) == 0)
 			event_remove(eq, eq->events);

@@ -6,7 +6,7 @@
 #include "link/reach.h"
 #include "link/rendezvous.h"
 #include "link/send.h"
-#include "link/strangers.h"
+#include "link/unlisted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ int flow_get(struct link_ep *ep, const struct link_address *address,
 	for (unsigned int i = 0; i < flows->count; i++) {
 		flow->cores[i] = FI_ADDR_NOTAVAIL;
 		speeds[i] = fabric_rail(ep, i)->speed;
-		if (i < address->told_count &&
+		if (i < address->known_count &&
 		    insert_at(flow, i, &address->rails[i]))
 			rails |= 1U << i;
 	}
@@ -81,7 +81,7 @@ int flow_get(struct link_ep *ep, const struct link_address *address,
 		free(flow);
 		return -FI_EHOSTUNREACH;
 	}
-	flow->told = address->told_count;
+	flow->known = address->known_count;
 	order_init(&flow->order, flows->count, rails, speeds,
 		   chance_of(ep->number, address->number));
 	HASH_ADD(hh, flows->by_number, number, sizeof(flow->number), flow);
@@ -164,7 +164,7 @@ static ssize_t slab_give(struct flow *flow, struct rail *rail,
 					 desc, to, &slab->op);
 		if (result == 0) {
 			slab->at = rail;
-			rail->owed++;
+			rail->expected++;
 		}
 	}
 	if (result == 0)
@@ -209,30 +209,31 @@ static void kept_drop(struct flow *flow)
 /* --- what is not kept --- */
 
 static struct link_frame frame_of(const struct flow *flow,
-				  const struct order_word *word)
+				  const struct order_control *control)
 {
 	const struct link_ep *ep = flow->ep;
 	struct link_frame frame = {
-		.kind = word->is_probe ? FRAME_RAILS : FRAME_ACK,
-		.flags = word->is_missing ? FRAME_MISSING : 0,
+		.kind = control->is_probe ? FRAME_RAILS : FRAME_ACK,
+		.flags = control->is_missing ? FRAME_MISSING : 0,
 		.sender = ep->number,
-		.up_to = word->up_to,
-		.probe = word->probe,
+		.up_to = control->up_to,
+		.probe = control->probe,
 	};
 
-	if (word->is_probe) {
+	if (control->is_probe) {
 		frame.rail_count =
-			ep->address.rail_count - ep->address.told_count;
+			ep->address.rail_count - ep->address.known_count;
 		memcpy(frame.from, ep->address_bytes, sizeof(frame.from));
 	}
 	return frame;
 }
 
-ssize_t flow_say(struct flow *flow, const struct order_word *word)
+ssize_t flow_send_control(struct flow *flow,
+			  const struct order_control *control)
 {
 	const struct link_address *address = &flow->ep->address;
-	struct rail *rail = fabric_rail(flow->ep, word->rail);
-	struct link_frame frame = frame_of(flow, word);
+	struct rail *rail = fabric_rail(flow->ep, control->rail);
+	struct link_frame frame = frame_of(flow, control);
 	struct slab *slab = slab_take(rail);
 	ssize_t result;
 
@@ -244,7 +245,7 @@ ssize_t flow_say(struct flow *flow, const struct order_word *word)
 	slab->is_kept = slab->ends_send = false;
 	slab->size = frame_encode(&frame, slab->bytes);
 	for (unsigned int i = 0; i < frame.rail_count; i++) {
-		frame_put_rail(&address->rails[address->told_count + i],
+		frame_put_rail(&address->rails[address->known_count + i],
 			       slab->bytes + slab->size);
 		slab->size += FRAME_RAIL_SIZE;
 	}
@@ -253,7 +254,7 @@ ssize_t flow_say(struct flow *flow, const struct order_word *word)
 	return result;
 }
 
-/* It takes it later: for want of room says nothing of the way to a peer. */
+/* It takes it later: a full core says nothing of the way to a peer. */
 static bool is_for_later(ssize_t result)
 {
 	return result == -FI_EAGAIN || result == -FI_ENOMEM;
@@ -262,18 +263,19 @@ static bool is_for_later(ssize_t result)
 /* Returns the rails whose cores did not take all, a bit each. */
 static unsigned int words_say(struct flow *flow, uint64_t now_us)
 {
-	struct order_word word;
+	struct order_control control;
 	unsigned int refused = 0;
 
-	while (order_word(&flow->order, refused, &word)) {
-		ssize_t result = flow_say(flow, &word);
+	while (order_next_control(&flow->order, refused, &control)) {
+		ssize_t result = flow_send_control(flow, &control);
 		if (result == 0) {
-			order_said(&flow->order, &word, now_us);
+			order_control_sent(&flow->order, &control, now_us);
 			continue;
 		}
-		refused |= 1U << word.rail;
+		refused |= 1U << control.rail;
 		if (!is_for_later(result))
-			flow_rail_failed(flow, fabric_rail(flow->ep, word.rail),
+			flow_rail_failed(flow,
+					 fabric_rail(flow->ep, control.rail),
 					 (int)-result);
 	}
 	return refused;
@@ -321,7 +323,7 @@ int flow_send(struct flow *flow, struct link_frame *frame,
 	if (order->is_lost)
 		return -FI_EHOSTUNREACH;
 	if (!must && (order->last - order->sent >= LINK_SENDS_WAITING ||
-		      !order_has_room(order)))
+		      !order_accepts(order)))
 		return -FI_EAGAIN;
 	slab = slab_take(fabric_rail(flow->ep, 0));
 	if (slab == NULL)
@@ -331,7 +333,7 @@ int flow_send(struct flow *flow, struct link_frame *frame,
 		frame->flags |= FRAME_URGENT;
 	frame->sequence = slab->sequence = order_number(order, now_us);
 	slab->size = frame_encode(frame, slab->bytes);
-	slab->size += iov_gather(iov, count, slab->bytes + slab->size);
+	slab->size += iov_flatten(iov, count, slab->bytes + slab->size);
 	slab->flow = flow;
 	slab->peer = NULL;
 	slab->at = NULL;
@@ -372,7 +374,7 @@ static struct flow *take_rails(struct rail *by, const struct link_frame *frame)
 	     flows_admit(ep, &address, &flow) != 0))
 		return NULL;
 	for (unsigned int i = 0; i < frame->rail_count; i++) {
-		unsigned int place = flow->told + i;
+		unsigned int place = flow->known + i;
 		if (place >= ep->flows->count ||
 		    flow->cores[place] != FI_ADDR_NOTAVAIL ||
 		    frame_get_rail(frame, i, &rail) != 0)
@@ -383,7 +385,7 @@ static struct flow *take_rails(struct rail *by, const struct link_frame *frame)
 		ep->flows->can_read = true;
 	}
 	/* Who is not in the vector may end, too: loss.c asks for peers. */
-	(void)ep_peer_or_stranger(by, frame->sender, frame->from, &peer);
+	(void)ep_peer_or_unlisted(by, frame->sender, frame->from, &peer);
 	return flow;
 }
 
@@ -429,7 +431,7 @@ int flow_take(struct rail *rail, const struct link_frame *frame,
 	}
 	flow_list(flow);
 	if (frame->kind == FRAME_RAILS) {
-		order_asked(&flow->order, place, frame->probe);
+		order_probed(&flow->order, place, frame->probe);
 		return 0;
 	}
 	if (frame->kind == FRAME_ACK) {

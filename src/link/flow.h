@@ -18,7 +18,7 @@ struct flow {
 	struct order order;
 	struct link_ep *ep;
 	uint64_t number;               /* of the peer's endpoint */
-	unsigned int told;             /* rails of which its address tells */
+	unsigned int known;            /* rails of which its address tells */
 	fi_addr_t cores[RAILS_MAX];    /* or FI_ADDR_NOTAVAIL */
 	struct slab *kept, **kept_end; /* frames, until acknowledged */
 	struct slab *next_slab;        /* of these: to be sent next, or NULL */
@@ -40,7 +40,7 @@ struct flows {
 	/* Who is not in the vector, and may only have said who it is. */
 	struct flow *newcomers;
 	uint64_t next_us;         /* when they are looked at again */
-	unsigned int owed;        /* answers that will come */
+	unsigned int expected;    /* answers that will come */
 	struct stripes *stripes;  /* what is being read */
 	struct stripes *over;     /* of that, what has ended */
 	struct flow *reading;     /* from whom more is to be read */
@@ -80,7 +80,7 @@ int flows_open(struct link_ep *ep);
 /* Whether frames wait to be sent. */
 bool flows_have_unsent(const struct flows *flows);
 /*
- * Who waits for word of what came need not ask whether we are there. No rail is
+ * Who waits for control of what came need not ask whether we are there. No rail is
  * locked.
  */
 void flows_finish(struct link_ep *ep);
@@ -95,8 +95,8 @@ int flows_admit(struct link_ep *ep, const struct link_address *address,
 		struct flow **ret_flow);
 /* Tells of those who do not answer by a rail. */
 void flows_each_silent(struct rail *rail,
-		       void (*tell)(struct rail *rail, uint64_t number,
-				    void *arg),
+		       void (*report)(struct rail *rail, uint64_t number,
+				      void *arg),
 		       void *arg);
 
 /* --- flow.c: one of them --- */
@@ -114,7 +114,8 @@ int flow_send(struct flow *flow, struct link_frame *frame,
 	      const struct iovec *iov, size_t count,
 	      const struct frame_end *with, bool must);
 /* An acknowledgement or a probe, which is not kept. -FI_EAGAIN: not now. */
-ssize_t flow_say(struct flow *flow, const struct order_word *word);
+ssize_t flow_send_control(struct flow *flow,
+			  const struct order_control *control);
 /*
  * A frame came by a rail. Calls `take` for one that is to be taken in. Returns
  * what it returned, or 0.

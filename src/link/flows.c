@@ -12,7 +12,7 @@
 
 #include "link/av.h"
 #include "link/flow.h"
-#include "link/strangers.h"
+#include "link/unlisted.h"
 
 #define PAUSE_US         500 /* between looks where nothing happens */
 #define PAUSE_REFUSED_US 20
@@ -39,8 +39,8 @@ void flows_go_on(struct link_ep *ep, bool has_events)
 }
 
 void flows_each_silent(struct rail *rail,
-		       void (*tell)(struct rail *rail, uint64_t number,
-				    void *arg),
+		       void (*report)(struct rail *rail, uint64_t number,
+				      void *arg),
 		       void *arg)
 {
 	struct flows *flows = rail->ep->flows;
@@ -52,7 +52,7 @@ void flows_each_silent(struct rail *rail,
 		const struct order_rail *r = &flow->order.rails[place];
 		if (r->is_there && !r->was_refused &&
 		    (r->is_asked || r->has_failed))
-			tell(rail, flow->number, arg);
+			report(rail, flow->number, arg);
 	}
 }
 
@@ -75,7 +75,7 @@ static void flow_free(struct flow *flow)
 {
 	struct flows *flows = flow->ep->flows;
 
-	stranger_drop(fabric_rail(flow->ep, 0), flow->number);
+	unlisted_drop(fabric_rail(flow->ep, 0), flow->number);
 	if (flow->is_listed)
 		DL_DELETE2(flows->busy, flow, before, after);
 	for (unsigned int i = 0; i < flows->count; i++)
@@ -206,10 +206,12 @@ void flows_finish(struct link_ep *ep)
 
 	link_lock(&rail->lock);
 	for (flow = ep->flows->by_number; flow != NULL; flow = flow->hh.next)
-		if (flow->order.untold > 0) {
-			struct order_word word = { .rail = flow->order.rail,
-						   .up_to = flow->order.taken };
-			(void)flow_say(flow, &word);
+		if (flow->order.unacked > 0) {
+			struct order_control control = {
+				.rail = flow->order.rail,
+				.up_to = flow->order.taken
+			};
+			(void)flow_send_control(flow, &control);
 		}
 	link_unlock(&rail->lock);
 }

@@ -36,7 +36,7 @@ uint32_t format_of(const uint8_t ours[LINK_ADDRESS_SIZE])
 	uint32_t format;
 
 	if (link_address_decode(ours, &address, NULL) != 0 ||
-	    address.told_count == 0)
+	    address.known_count == 0)
 		return FI_FORMAT_UNSPEC;
 	memcpy(&family, address.rails[0].bytes, sizeof(family));
 	format = format_of_family(family);
@@ -82,7 +82,7 @@ void format_write(uint32_t format, const uint8_t ours[LINK_ADDRESS_SIZE],
 	}
 	memset(ret_bytes, 0, format_size(format));
 	if (link_address_decode(ours, &address, NULL) == 0 &&
-	    address.told_count > 0 &&
+	    address.known_count > 0 &&
 	    address.rails[0].size == format_size(format))
 		memcpy(ret_bytes, address.rails[0].bytes, format_size(format));
 }

@@ -214,8 +214,8 @@ static uint64_t tag_format_of(const struct fi_info *hints)
 }
 
 /*
- * What a program is told of memory. Where a core chooses keys, a program that can bear
- * that gets keys that no other region had: nobody has to be told to forget
+ * What a program learns of memory. Where a core chooses keys, a program that can bear
+ * that gets keys that no other region had: nobody has to be notified to forget
  * one. A core with virtual addresses has one for each part of a region.
  */
 static void memory_fill(struct fi_info *info, const struct fi_info *hints,
@@ -407,7 +407,7 @@ int link_getinfo(uint32_t version, const char *node, const char *service,
 	if (hints != NULL &&
 	    place_is_given(hints->src_addr, hints->src_addrlen) &&
 	    link_address_decode(hints->src_addr, &source, NULL) == 0 &&
-	    source.told_count > 0)
+	    source.known_count > 0)
 		place.source = &source.rails[0];
 	result = links_of_environment(&links, &is_named);
 	for (unsigned int i = 0; result == 0 && i < links.count; i++)

@@ -7,13 +7,13 @@ size_t iov_put_at(const struct iovec *iov, size_t count, size_t offset,
 	size_t done = 0;
 
 	for (size_t i = 0; i < count && done < size; i++) {
-		size_t room = iov[i].iov_len, part;
-		if (offset >= room) {
-			offset -= room;
+		size_t space = iov[i].iov_len, part;
+		if (offset >= space) {
+			offset -= space;
 			continue;
 		}
-		room -= offset;
-		part = size - done < room ? size - done : room;
+		space -= offset;
+		part = size - done < space ? size - done : space;
 		memcpy((uint8_t *)iov[i].iov_base + offset,
 		       (const uint8_t *)data + done, part);
 		done += part;

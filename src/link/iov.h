@@ -17,7 +17,8 @@ static inline size_t iov_size(const struct iovec *iov, size_t count)
 }
 
 /* Copies all parts to one place. Returns how many bytes they are. Empty ones may be NULL. */
-static inline size_t iov_gather(const struct iovec *iov, size_t count, void *to)
+static inline size_t iov_flatten(const struct iovec *iov, size_t count,
+				 void *to)
 {
 	uint8_t *at = to;
 
@@ -29,14 +30,14 @@ static inline size_t iov_gather(const struct iovec *iov, size_t count, void *to)
 	return (size_t)(at - (uint8_t *)to);
 }
 
-/* All of it in one piece: as it is, or copied to `room`. */
+/* All of it in one piece: as it is, or copied to `buffer`. */
 static inline const void *iov_one(const struct iovec *iov, size_t count,
-				  void *room)
+				  void *buffer)
 {
 	if (count == 1)
 		return iov[0].iov_base;
-	iov_gather(iov, count, room);
-	return room;
+	iov_flatten(iov, count, buffer);
+	return buffer;
 }
 
 /*

@@ -2,7 +2,7 @@
 /*
  * Cores that choose keys, or want virtual addresses, where the program has one key
  * for a region and offsets in it (or the other way round): so who wants to reach it asks its owner once what
- * the core has for them, and is told to forget that when the region is closed.
+ * the core has for them, and is notified when the region is closed.
  * Until the answer is there an access is -FI_EAGAIN. One that fails is tried once
  * more if the owner has another key by then.
  */
@@ -15,7 +15,7 @@
 #include "link/mr.h"
 #include "link/reach.h"
 #include "link/slab.h"
-#include "link/strangers.h"
+#include "link/unlisted.h"
 #include "link/wire/le.h"
 
 enum link_key_state {
@@ -59,7 +59,7 @@ void keys_drop(struct rail *rail)
 		key_drop(rail, key);
 }
 
-/* What was not asked for is asked for anew: there is room again. */
+/* Requests for keys that did not fit are made now. */
 static void keys_bound(struct rail *rail)
 {
 	struct known_key *key, *next;
@@ -132,8 +132,8 @@ ssize_t keys_translate(struct rail *rail, struct peer *peer,
 	return result;
 }
 
-void key_told(struct rail *rail, uint64_t number, uint64_t key, int error,
-	      const uint8_t *told)
+void key_answered(struct rail *rail, uint64_t number, uint64_t key, int error,
+		  const uint8_t *answer)
 {
 	struct known_key *known = key_find(rail, number, key);
 
@@ -145,8 +145,8 @@ void key_told(struct rail *rail, uint64_t number, uint64_t key, int error,
 			       ? FI_EKEYREJECTED
 			       : error;
 	if (error == 0) {
-		known->core = le_get64(told);
-		known->base = le_get64(told + 8);
+		known->core = le_get64(answer);
+		known->base = le_get64(answer + 8);
 	}
 }
 
@@ -157,7 +157,7 @@ void key_forget(struct link_ep *ep, uint64_t number, uint64_t key)
 		struct known_key *known = rail->way == RAIL_SHARED
 						  ? NULL
 						  : key_find(rail, number, key);
-		/* One that is asked for is told of what there is by then. */
+		/* A request in progress is answered by what there is then. */
 		if (known != NULL && known->state != KEY_ASKED)
 			key_drop(rail, known);
 	}
@@ -173,8 +173,8 @@ void key_doubt(struct rail *rail, uint64_t number, uint64_t key, uint64_t core)
 
 /* --- at the owner's --- */
 
-int key_tell(struct rail *rail, const struct link_frame *frame,
-	     const struct reach *reach, uint8_t *ret_told)
+int key_answer(struct rail *rail, const struct link_frame *frame,
+	       const struct reach *reach, uint8_t *ret_answer)
 {
 	struct link_domain *domain = rail->ep->domain;
 	uint64_t place = reach->ranges[0].address;
@@ -190,17 +190,17 @@ int key_tell(struct rail *rail, const struct link_frame *frame,
 	link_unlock(&domain->reaching);
 	if (error != 0)
 		return error;
-	le_put64(ret_told, core);
-	le_put64(ret_told + 8, base);
+	le_put64(ret_answer, core);
+	le_put64(ret_answer + 8, base);
 	return 0;
 }
 
-/* --- who is to be told that it is none any more --- */
+/* --- peers to notify that a key is no longer valid --- */
 
 struct asker {
 	uint64_t number, key;
 	uint8_t from[LINK_ADDRESS_SIZE];
-	struct asker *next; /* of those that are to be told */
+	struct asker *next; /* of those that are to be notified */
 	UT_hash_handle hh;
 };
 
@@ -238,7 +238,7 @@ void askers_withdraw(struct rail *rail, struct asker **askers, uint64_t key)
 	forgets_send(rail);
 }
 
-/* Who has just been told a key is told that before. */
+/* Answers with that key go before it. */
 static bool are_answered(struct rail *rail)
 {
 	struct link_ep *ep = rail->ep;
@@ -262,7 +262,7 @@ void forgets_send(struct rail *rail)
 		struct link_frame frame = { .kind = FRAME_FORGET,
 					    .sender = rail->ep->number,
 					    .key = asker->key };
-		int result = ep_peer_or_stranger(rail, asker->number,
+		int result = ep_peer_or_unlisted(rail, asker->number,
 						 asker->from, &peer);
 		if (result == 0)
 			result = peer->is_lost
@@ -272,8 +272,9 @@ void forgets_send(struct rail *rail)
 		if (result == -FI_ENOMEM)
 			return;
 		if (result != 0)
-			link_warn(EP_DATA, "a peer cannot be told that a key "
-					   "that it has is none any more\n");
+			link_warn(EP_DATA,
+				  "a peer cannot be notified that a key "
+				  "is no longer valid\n");
 		LL_DELETE(rail->forgets, asker);
 		free(asker);
 	}

@@ -16,14 +16,14 @@ ssize_t keys_translate(struct rail *rail, struct peer *peer,
 		       const struct fi_rma_iov *from, size_t count,
 		       struct fi_rma_iov *ret_to);
 /* An answer has come, of REACH_KEY_SIZE bytes without an error. */
-void key_told(struct rail *rail, uint64_t number, uint64_t key, int error,
-	      const uint8_t *told);
-/* What was told of it did not do: it is asked for anew. */
+void key_answered(struct rail *rail, uint64_t number, uint64_t key, int error,
+		  const uint8_t *answer);
+/* The answer was out of date: it is requested again. */
 void key_doubt(struct rail *rail, uint64_t number, uint64_t key, uint64_t core);
 void key_forget(struct link_ep *ep, uint64_t number, uint64_t key);
 /* What a peer wants to know; 0 or a positive errno. */
-int key_tell(struct rail *rail, const struct link_frame *frame,
-	     const struct reach *reach, uint8_t *ret_told);
+int key_answer(struct rail *rail, const struct link_frame *frame,
+	       const struct reach *reach, uint8_t *ret_answer);
 /*
  * Who asked for one, each once; LINK_ASKERS at most. 0 or a positive errno. Reaching
  * is locked.

@@ -103,7 +103,7 @@ static bool may_be_read(void)
 	       (scope[0] == '\0' || scope[0] == '0');
 }
 
-bool locality_has_room(void)
+bool locality_has_memory(void)
 {
 	struct statvfs is;
 

@@ -16,7 +16,7 @@ uint64_t locality_node(void);
 
 /* LINK_READS and LINK_READABLE, as far as they hold for this process. */
 unsigned int locality_flags(void);
-/* Whether /dev/shm has room for the shared memory of an endpoint. */
-bool locality_has_room(void);
+/* Whether /dev/shm has space for the shared memory of an endpoint. */
+bool locality_has_memory(void);
 /* Whether a node's name, or address, is one of this node; NULL is. */
 bool locality_is_here(const char *node);

@@ -2,7 +2,7 @@
 /*
  * Peers that have ended. Cores do not say it: shared memory of a process that
  * was killed is as it was, and what is to be sent over TCP waits for a connection
- * that is tried again for ever. So who owes us something for long, or takes in
+ * that is tried again for ever. So a peer that has not answered for long, or takes in
  * nothing, is looked at: a process of this node by its number and when it
  * started, others by a connection to where their core listens, or by a frame where
  * the core tells what became of it. A process that is stopped, or computes, is not
@@ -26,7 +26,7 @@
 #include "link/rma.h"
 #include "link/send.h"
 #include "link/slots.h"
-#include "link/strangers.h"
+#include "link/unlisted.h"
 
 #define LOCAL_NS      UINT64_C(20000000)
 #define FABRIC_NS     UINT64_C(200000000)
@@ -85,13 +85,12 @@ static void lose(struct rail *rail, struct peer *peer)
 		lose_way(rail, peer);
 		return;
 	}
-	link_warn(EP_DATA,
-		  "a peer has ended: what it owes, and what is for it, "
-		  "fails\n");
+	link_warn(EP_DATA, "a peer has ended: requests from and to it "
+			   "fail\n");
 	loss_end(rail, peer);
 }
 
-void loss_said(struct rail *rail, struct peer *peer)
+void loss_reported(struct rail *rail, struct peer *peer)
 {
 	unsigned int first = has_local(rail->ep) ? 1 : 0;
 
@@ -103,10 +102,10 @@ void loss_said(struct rail *rail, struct peer *peer)
 
 static void ask(struct peer *peer, struct peer **list)
 {
-	if (peer == NULL || peer->is_lost || peer->is_asked)
+	if (peer == NULL || peer->is_lost || peer->is_checked)
 		return;
-	peer->is_asked = true;
-	peer->next_asked = *list;
+	peer->is_checked = true;
+	peer->next_checked = *list;
 	*list = peer;
 }
 
@@ -153,8 +152,8 @@ static struct peer *who_is_waited_for(struct rail *rail)
 	}
 	ask(rail->loss.refused, &list);
 	rail->loss.refused = NULL;
-	for (struct peer *peer = list; peer != NULL; peer = peer->next_asked)
-		peer->is_asked = false;
+	for (struct peer *peer = list; peer != NULL; peer = peer->next_checked)
+		peer->is_checked = false;
 	return list;
 }
 
@@ -242,9 +241,9 @@ static bool probe_goes_on(struct rail *rail)
 /* One at a time, each in its turn: who comes after the last one. */
 static struct peer *turn(const struct loss *loss, struct peer *list)
 {
-	for (struct peer *peer = list; peer != NULL; peer = peer->next_asked)
-		if (peer == loss->last && peer->next_asked != NULL)
-			return peer->next_asked;
+	for (struct peer *peer = list; peer != NULL; peer = peer->next_checked)
+		if (peer == loss->last && peer->next_checked != NULL)
+			return peer->next_checked;
 	return list;
 }
 
@@ -254,11 +253,11 @@ static bool is_waiting(struct rail *rail)
 {
 	const struct flows *flows = rail->ep->flows;
 
-	return rail->owed > 0 || rail->pending != NULL ||
+	return rail->expected > 0 || rail->pending != NULL ||
 	       rail_answering(rail)->issued != NULL ||
 	       rail->matched.asking != NULL ||
 	       (flows != NULL && rail->way == RAIL_FRAMED &&
-		(flows->busy != NULL || flows->owed > 0)) ||
+		(flows->busy != NULL || flows->expected > 0)) ||
 	       peek_at(rail->work) != NULL || rail->loss.refused != NULL;
 }
 
@@ -267,7 +266,7 @@ static void look_local(struct rail *rail)
 	struct peer *next, *list = who_is_waited_for(rail);
 
 	for (struct peer *peer = list; peer != NULL; peer = next) {
-		next = peer->next_asked;
+		next = peer->next_checked;
 		if (!presence_is_alive(&peer->process))
 			lose(rail, peer);
 	}
@@ -293,7 +292,7 @@ void loss_look(struct rail *rail)
 	uint64_t first = is_local ? LOCAL_NS : FABRIC_NS, now;
 
 	if (is_local)
-		seats_look(rail);
+		slots_look(rail);
 	if (!is_waiting(rail)) {
 		loss->patience_ns = 0;
 		return;

@@ -10,7 +10,7 @@
  * ended, and the core not say so: then it ends for the program, and what the core
  * says later is for nobody.
  */
-struct owing {
+struct awaited {
 	bool is_used;
 	bool was_seen;   /* waits since before the last look */
 	uint64_t number; /* of the peer's endpoint */
@@ -19,7 +19,7 @@ struct owing {
 struct loss {
 	unsigned int polls;
 	uint64_t look_at_ns, patience_ns;
-	struct peer *refused; /* whom the core could not send to */
+	struct peer *refused; /* to which the core could not send */
 	int probe;            /* a socket, or -1 */
 	struct peer *probed;  /* who is asked by it */
 	struct peer *last;    /* who was asked before */
@@ -32,16 +32,16 @@ static inline bool loss_is_due(struct loss *loss)
 {
 	return (++loss->polls & 255) == 0;
 }
-/* Looks after whom something is owed by for long. */
+/* Checks peers that have not answered for long. */
 void loss_look(struct rail *rail);
-/* See struct owing. */
-typedef void loss_tell(struct rail *rail, uint64_t number, void *arg);
-static inline void owing_tell(struct rail *rail, struct owing *owing,
-			      loss_tell *tell, void *arg)
+/* See struct awaited. */
+typedef void loss_report(struct rail *rail, uint64_t number, void *arg);
+static inline void awaited_report(struct rail *rail, struct awaited *awaited,
+				  loss_report *report, void *arg)
 {
-	if (owing->is_used && owing->was_seen)
-		tell(rail, owing->number, arg);
-	owing->was_seen = true;
+	if (awaited->is_used && awaited->was_seen)
+		report(rail, awaited->number, arg);
+	awaited->was_seen = true;
 }
 static inline void peer_set_lost(struct peer *peer)
 {
@@ -49,8 +49,8 @@ static inline void peer_set_lost(struct peer *peer)
 	peer->lost_ns = clock_now_ns();
 }
 /* A frame to it has failed with LOSS_ERROR, and there is no other way. */
-void loss_said(struct rail *rail, struct peer *peer);
-/* What it owes, and what is for it, ends; it is not asked again. */
+void loss_reported(struct rail *rail, struct peer *peer);
+/* Requests from and to it end; it is not checked again. */
 void loss_end(struct rail *rail, struct peer *peer);
 /* Nothing is to be asked of this peer any more. */
 void loss_forget(struct rail *rail, const struct peer *peer);

@@ -3,7 +3,7 @@
  * Receives that take many messages (FI_MULTI_RECV). Each message gets a slice of
  * the buffer. How long one is may be known only after those that come behind
  * it were matched, so messages wait in the order of their matching; what comes
- * when the buffer is full is matched anew.
+ * when the buffer is full is matched again.
  */
 #include "link/many.h"
 #include "link/endpoint.h"
@@ -69,7 +69,7 @@ bool many_slice_ended(struct receive *many)
 }
 
 /* Finds another receive for a message. Matching is locked. */
-static struct receive *match_anew(struct match *match, struct arrival *arrival)
+static struct receive *match_again(struct match *match, struct arrival *arrival)
 {
 	struct match_receive *found =
 		match_arrive(match, arrival->match.source, arrival->match.tag);
@@ -100,7 +100,7 @@ void many_add(struct receive *many, struct arrival *arrival)
 static struct receive *first_goes_on(struct receive *many,
 				     struct arrival *arrival)
 {
-	struct receive *to = match_anew(match_of(many), arrival);
+	struct receive *to = match_again(match_of(many), arrival);
 
 	if (to == NULL)
 		return NULL;

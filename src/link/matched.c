@@ -26,7 +26,7 @@ void matched_open(struct rail *rail, const struct fi_info *info)
 	rail->matched.to_give_end = &rail->matched.to_give;
 	rail->matched.to_take_end = &rail->matched.to_take;
 	ep->offload.match = &ep->tagged;
-	ep->asked_end = &ep->asked;
+	ep->peeks_end = &ep->peeks;
 	ep->matched = rail;
 }
 
@@ -38,7 +38,7 @@ void matched_drop_all(struct link_ep *ep)
 		return;
 	DL_FOREACH_SAFE (ep->offload.given, match, next)
 		free(receive_of_match(match));
-	for (struct asked *a = ep->asked, *after; a != NULL; a = after) {
+	for (struct peek *a = ep->peeks, *after; a != NULL; a = after) {
 		after = a->next;
 		free(a);
 	}

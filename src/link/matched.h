@@ -9,7 +9,7 @@
 #include "link/wire/frame.h"
 
 struct arrival;
-struct asked;
+struct peek;
 struct link_message;
 struct match_receive;
 struct reading;
@@ -59,7 +59,7 @@ void matched_failed(struct receive *receive,
 /* Puts a claimed message into a receive; NULL: away. Any thread. */
 void claim_take(struct receive *receive, struct arrival *arrival);
 /* A peek is answered when the core has been asked. Any thread. */
-int claim_ask(struct link_ep *ep, const struct asked *asked);
+int claim_ask(struct link_ep *ep, const struct peek *peek);
 /* The rail is locked, here and below. Asks the core, if that is needed. */
 void claim_begin(struct rail *rail);
 /* Second steps that wait. */
@@ -68,7 +68,7 @@ void claim_ended(struct arrival *arrival,
 		 const struct fi_cq_tagged_entry *entry, fi_addr_t core);
 void claim_failed(struct arrival *arrival, const struct fi_cq_err_entry *entry);
 /* As accesses_each_old() and accesses_leave_of(). */
-void claims_each_old(struct rail *rail, loss_tell *tell, void *arg);
+void claims_each_old(struct rail *rail, loss_report *report, void *arg);
 void claims_leave_of(struct rail *rail, uint64_t number, int error);
 
 /* --- passed.c: sends as messages of such a core --- */
@@ -81,7 +81,7 @@ void passed_ended(struct passed *passed, int error);
 void passed_drop(struct rail *rail);
 void claims_drop(struct rail *rail);
 /* As send_each_old() and send_drop_of(). */
-void passed_each_old(struct rail *rail, loss_tell *tell, void *arg);
+void passed_each_old(struct rail *rail, loss_report *report, void *arg);
 void passed_drop_of(struct rail *rail, uint64_t number, int error);
 /* A peer says who it is, and wants to hear that it is known. */
 int passed_greeted(struct rail *rail, const struct link_frame *frame);

@@ -138,7 +138,7 @@ int expose(struct rail *rails, unsigned int count, const struct iovec *iov,
 		exposed->data = exposed->copy = malloc(size);
 		if (exposed->copy == NULL)
 			return -FI_ENOMEM;
-		iov_gather(iov, iov_count, exposed->copy);
+		iov_flatten(iov, iov_count, exposed->copy);
 	}
 	for (unsigned int i = 0; i < count && result == 0; i++)
 		result = expose_at(&rails[i], exposed->data, size,

@@ -33,7 +33,7 @@ int rail_register_own(struct rail *rail, void *bytes, size_t size,
 uint64_t rail_own_key(struct rail *rail);
 /*
  * Descriptors of buffers for one call of the core: what the program gave (NULL:
- * nothing), or a registration that rail_give_back() ends. `ret_descs` has room
+ * nothing), or a registration that rail_give_back() ends. `ret_descs` has space
  * for `count`, LINK_IOV_MAX at most.
  */
 int rail_lend(struct rail *rail, const struct iovec *iov, size_t count,

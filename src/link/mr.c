@@ -329,7 +329,7 @@ static void cntr_join(struct link_cntr **place, struct link_mr *mr,
 	*place = cntr;
 }
 
-/* A counter of its own. That of an endpoint is told of each access anyhow. */
+/* A counter of its own. That of an endpoint counts each access anyhow. */
 static int mr_bind(struct fid *fid, struct fid *other, uint64_t flags)
 {
 	struct link_mr *mr = (struct link_mr *)fid;

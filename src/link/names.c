@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers of whom only a name is known. The place that it tells is asked for the
+ * Peers of which only a name is known. The place in it is asked for the
  * address (HELLO), until it answers (NAME): then the peer is like any other.
  * Until then sends to it are refused for now; after a while for good, though it
  * is still asked: it may come yet.
@@ -19,7 +19,7 @@
 #include "link/loss.h"
 #include "link/pending.h"
 #include "link/slots.h"
-#include "link/strangers.h"
+#include "link/unlisted.h"
 
 #define AGAIN_MIN_NS UINT64_C(50000000)
 #define AGAIN_MAX_NS UINT64_C(1000000000)
@@ -78,7 +78,7 @@ static void question_drop(struct link_ep *ep, struct link_question *question)
 	loss_forget(rail, &question->place);
 	rail_forget(rail, &question->place);
 	place_forget(rail, question);
-	rail->owed--;
+	rail->expected--;
 	link_unlock(&rail->lock);
 	DL_DELETE(ep->questions, question);
 	free(question);
@@ -91,7 +91,7 @@ static bool place_find(struct rail *rail, struct link_question *question)
 	if (*core != FI_ADDR_NOTAVAIL)
 		return true;
 	if (rail->way == RAIL_SHARED)
-		return seat_take(rail, question->name.number, core,
+		return slot_take(rail, question->name.number, core,
 				 &question->place.process) == 0;
 	return fi_av_insert(rail->av, question->name.rails[0].bytes, 1, core, 0,
 			    NULL) == 1;
@@ -116,7 +116,7 @@ int name_ask(struct link_ep *ep, fi_addr_t address,
 	for (unsigned int i = 0; i < RAILS_MAX; i++)
 		question->place.cores[i] = FI_ADDR_NOTAVAIL;
 	link_lock(&rail->lock);
-	rail->owed++; /* it is polled at each call */
+	rail->expected++; /* it is polled at each call */
 	link_unlock(&rail->lock);
 	link_lock(&ep->asking);
 	DL_APPEND(ep->questions, question);
@@ -228,7 +228,7 @@ static void hello_answer(struct link_ep *ep, const struct introduction *to)
 
 	memcpy(frame.from, ep->address_bytes, sizeof(frame.from));
 	link_lock(&rail->lock);
-	(void)ep_peer_or_stranger(rail, to->sender, to->from, &peer);
+	(void)ep_peer_or_unlisted(rail, to->sender, to->from, &peer);
 	if (peer != NULL && pending_has(rail, peer)) {
 		link_unlock(&rail->lock);
 		return; /* who takes nothing in will ask again */
@@ -267,7 +267,7 @@ static void name_use(struct link_ep *ep, const struct introduction *answer)
 
 void names_progress(struct link_ep *ep)
 {
-	struct introduction *heard, *one, *next;
+	struct introduction *due, *one, *next;
 
 	if (!link_trylock(&ep->asking))
 		return;
@@ -276,10 +276,10 @@ void names_progress(struct link_ep *ep)
 		return;
 	}
 	link_lock(&ep->naming);
-	heard = ep->introductions;
+	due = ep->introductions;
 	ep->introductions = NULL;
 	link_unlock(&ep->naming);
-	DL_FOREACH_SAFE (heard, one, next) {
+	DL_FOREACH_SAFE (due, one, next) {
 		if (one->is_hello)
 			hello_answer(ep, one);
 		else

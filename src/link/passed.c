@@ -10,7 +10,7 @@
 #include "link/matched.h"
 #include "link/send.h"
 #include "link/slab.h"
-#include "link/strangers.h"
+#include "link/unlisted.h"
 
 /* A send that the core has not completed. */
 struct passed {
@@ -18,7 +18,7 @@ struct passed {
 	struct rail *rail;
 	struct passed *next;      /* of those that are free */
 	struct passed *next_made; /* of all */
-	struct owing owing;
+	struct awaited awaited;
 	bool is_left; /* its peer has ended, and it for the program */
 	void *context, *copy;
 	uint64_t flags;
@@ -48,7 +48,7 @@ static void passed_put(struct rail *rail, struct passed *passed)
 {
 	free(passed->copy);
 	passed->copy = NULL;
-	passed->owing.is_used = false;
+	passed->awaited.is_used = false;
 	passed->next = rail->matched.free_passed;
 	rail->matched.free_passed = passed;
 }
@@ -73,7 +73,7 @@ void passed_ended(struct passed *passed, int error)
 		passed_put(rail, passed);
 		return;
 	}
-	rail->owed--;
+	rail->expected--;
 	passed_put(rail, passed);
 	if (error == 0)
 		send_completed(rail->ep, context, flags);
@@ -83,21 +83,21 @@ void passed_ended(struct passed *passed, int error)
 
 /* --- peers that have ended --- */
 
-void passed_each_old(struct rail *rail, loss_tell *tell, void *arg)
+void passed_each_old(struct rail *rail, loss_report *report, void *arg)
 {
 	for (struct passed *p = rail->matched.made_passed; p != NULL;
 	     p = p->next_made)
-		owing_tell(rail, &p->owing, tell, arg);
+		awaited_report(rail, &p->awaited, report, arg);
 }
 
 void passed_drop_of(struct rail *rail, uint64_t number, int error)
 {
 	for (struct passed *p = rail->matched.made_passed; p != NULL;
 	     p = p->next_made) {
-		if (!p->owing.is_used || p->owing.number != number)
+		if (!p->awaited.is_used || p->awaited.number != number)
 			continue;
-		rail->owed--;
-		p->owing.is_used = false;
+		rail->expected--;
+		p->awaited.is_used = false;
 		p->is_left = true;
 		send_failed(rail->ep, p->context, p->flags, error);
 	}
@@ -119,7 +119,7 @@ static ssize_t greet(struct rail *rail, struct peer *peer)
 	if (result != 0)
 		return result;
 	peer->was_greeted = true;
-	rail->owed++;
+	rail->expected++;
 	rail_poll_soon(rail);
 	return -FI_EAGAIN;
 }
@@ -137,12 +137,12 @@ int passed_greeted(struct rail *rail, const struct link_frame *frame)
 			  "a greeting that this rail has no use for\n");
 		return 0;
 	}
-	result = ep_peer_or_stranger(rail, frame->sender, frame->from, &peer);
+	result = ep_peer_or_unlisted(rail, frame->sender, frame->from, &peer);
 	if (result == 0)
 		result = rail_send_frame(rail, peer, &answer, NULL, 0, NULL,
 					 true);
 	if (result == 0)
-		peer->was_told = true;
+		peer->knows_listed = true;
 	else if (result != -FI_ENOMEM)
 		link_warn(EP_DATA, "a sender cannot be answered\n");
 	return result == -FI_ENOMEM ? result : 0;
@@ -170,7 +170,7 @@ static ssize_t issue(struct rail *rail, const struct peer *peer,
 		passed->copy = malloc(m->size + 1);
 		if (passed->copy == NULL)
 			return -FI_ENOMEM;
-		iov_gather(m->iov, m->count, passed->copy);
+		iov_flatten(m->iov, m->count, passed->copy);
 		copied = (struct iovec){ passed->copy, m->size };
 		msg.msg_iov = &copied;
 		msg.iov_count = 1;
@@ -201,11 +201,11 @@ ssize_t passed_send(struct rail *rail, struct peer *peer,
 		return -FI_ENOMEM;
 	passed->context = m->context;
 	passed->flags = m->flags;
-	passed->owing =
-		(struct owing){ .is_used = true, .number = peer->number };
+	passed->awaited =
+		(struct awaited){ .is_used = true, .number = peer->number };
 	result = issue(rail, peer, m, passed);
 	if (result == 0)
-		rail->owed++;
+		rail->expected++;
 	else
 		passed_put(rail, passed);
 	return result;

@@ -12,7 +12,7 @@
 #include "link/receive.h"
 #include "link/remembered.h"
 #include "link/slots.h"
-#include "link/strangers.h"
+#include "link/unlisted.h"
 
 static struct peer *peer_at(const struct link_ep *ep, fi_addr_t address)
 {
@@ -71,7 +71,7 @@ static int source_set(struct rail *rail, fi_addr_t core, fi_addr_t address,
 /* The rail is locked, here and below. */
 static int insert_local(struct rail *rail, struct peer *peer, fi_addr_t address)
 {
-	int result = seat_take(rail, peer->number, &peer->cores[rail->index],
+	int result = slot_take(rail, peer->number, &peer->cores[rail->index],
 			       &peer->process);
 
 	if (result != 0)
@@ -110,7 +110,7 @@ int peer_insert_at(struct rail *rail, struct peer *peer, fi_addr_t address,
 		return link_address_is_local(&rail->ep->address, to)
 			       ? insert_local(rail, peer, address)
 			       : -FI_EHOSTUNREACH;
-	return rail->index - first < to->told_count
+	return rail->index - first < to->known_count
 		       ? insert_fabric(rail, peer, address,
 				       &to->rails[rail->index - first])
 		       : -FI_EHOSTUNREACH;
@@ -154,28 +154,27 @@ static int flow_join(struct link_ep *ep, struct peer *peer, fi_addr_t address,
  * The core knows it already, and may have named it as a sender: it goes on as the
  * one in the vector.
  */
-static bool stranger_adopt(struct rail *rail, struct peer *peer,
+static bool unlisted_adopt(struct rail *rail, struct peer *peer,
 			   fi_addr_t address)
 {
-	struct peer *stranger = stranger_known(rail, peer->number);
+	struct peer *unlisted = unlisted_peer(rail, peer->number);
 	fi_addr_t *core;
 
-	if (rail->way == RAIL_SHARED || stranger == NULL)
+	if (rail->way == RAIL_SHARED || unlisted == NULL)
 		return false;
-	core = &stranger->cores[rail->index];
+	core = &unlisted->cores[rail->index];
 	if (*core == FI_ADDR_NOTAVAIL)
 		return false;
 	peer->cores[rail->index] = *core;
-	peer->was_told = stranger->was_told;
-	peer->knows_us = stranger->knows_us;
-	(void)source_set(rail, *core, address,
-			 peer->number); /* there is room for it */
+	peer->knows_listed = unlisted->knows_listed;
+	peer->knows_us = unlisted->knows_us;
+	(void)source_set(rail, *core, address, peer->number); /* it fits */
 	*core = FI_ADDR_NOTAVAIL;
 	return true;
 }
 
 /*
- * Who is removed may wait for answers: it goes on as its twin, or as a stranger that
+ * Who is removed may wait for answers: it goes on as its twin, or as an unlisted peer that
  * takes its place in the core. 0, and who that is (or NULL); -FI_ENOMEM.
  */
 static int heir_of(struct rail *rail, struct peer *peer, fi_addr_t address,
@@ -191,7 +190,7 @@ static int heir_of(struct rail *rail, struct peer *peer, fi_addr_t address,
 		return 0;
 	if (heir == NULL && entry != NULL &&
 	    peer->cores[rail->index] != FI_ADDR_NOTAVAIL)
-		result = stranger_take(rail, peer->number, entry->bytes, &heir);
+		result = unlisted_take(rail, peer->number, entry->bytes, &heir);
 	*ret_heir = heir;
 	return result == -FI_ENOMEM ? result : 0;
 }
@@ -206,7 +205,7 @@ static void hand_over(struct rail *rail, struct peer *peer, fi_addr_t address,
 		return;
 	if (to->cores[rail->index] == FI_ADDR_NOTAVAIL) {
 		to->cores[rail->index] = *core;
-		to->was_told |= peer->was_told;
+		to->knows_listed |= peer->knows_listed;
 		to->knows_us |= peer->knows_us;
 		if (rail_source(rail, *core) == address)
 			rail->sources[*core] = source_left(peer->number, twin);
@@ -235,8 +234,8 @@ void core_release(struct rail *rail, struct peer *peer, uint64_t source,
 {
 	fi_addr_t *core = &peer->cores[rail->index];
 	bool is_its_own = rail_source(rail, *core) == source;
-	bool stays =
-		rail->way == RAIL_SHARED || peer->was_told || peer->knows_us;
+	bool stays = rail->way == RAIL_SHARED || peer->knows_listed ||
+		     peer->knows_us;
 
 	if (*core == FI_ADDR_NOTAVAIL)
 		return;
@@ -245,7 +244,7 @@ void core_release(struct rail *rail, struct peer *peer, uint64_t source,
 			stays ? source_left(peer->number, twin) : twin;
 	if (rail->way == RAIL_SHARED) {
 		if (twin == FI_ADDR_NOTAVAIL)
-			seat_leave(rail, *core);
+			slot_leave(rail, *core);
 		return;
 	}
 	/* What was sent is still to arrive: a flow stays. */
@@ -290,7 +289,7 @@ static int peer_insert(struct link_ep *ep, struct peer *peer, fi_addr_t address,
 		if (has_flows(rail))
 			break;
 		link_lock(&rail->lock);
-		if (!stranger_adopt(rail, peer, address))
+		if (!unlisted_adopt(rail, peer, address))
 			inserted = peer_insert_at(rail, peer, address, to);
 		link_unlock(&rail->lock);
 		if (inserted == -FI_ENOMEM)
@@ -353,7 +352,7 @@ void ep_peer_remove(struct link_ep *ep, fi_addr_t address)
 
 	if (peer == NULL)
 		return;
-	/* Who polls answers it as a stranger from now on. */
+	/* Who polls answers it as an unlisted peer from now on. */
 	receive_unname(ep, peer, address,
 		       av_twin(ep->av, peer->number, address));
 	peer_leave(ep, peer, address);

@@ -13,17 +13,17 @@ struct rail;
 /* What an endpoint knows of a peer; by the address in its vector. */
 struct peer {
 	bool is_known;
-	bool is_local;      /* rail 0 is shared memory, and used */
-	bool knows_us;      /* it has us in its vector, and says so: KNOWN */
-	bool was_told;      /* that we have it in ours */
-	bool was_greeted;   /* and asked for that: FRAME_GREET */
-	bool wants_events;  /* FRAME_TOUCHED */
-	bool is_lost;       /* its process has ended: */
-	uint64_t lost_ns;   /* when that was found */
-	bool is_asked;      /* for now: loss.c */
-	uint16_t under_way; /* frames that the core has, or may have */
-	uint16_t unsaid;    /* of them those of whose end it does not tell */
-	struct peer *next_asked;
+	bool is_local;       /* rail 0 is shared memory, and used */
+	bool knows_us;       /* it has us in its vector, and says so: KNOWN */
+	bool knows_listed;   /* that we have it in ours */
+	bool was_greeted;    /* and asked for that: FRAME_GREET */
+	bool wants_events;   /* FRAME_TOUCHED */
+	bool is_lost;        /* its process has ended: */
+	uint64_t lost_ns;    /* when that was found */
+	bool is_checked;     /* for now: loss.c */
+	uint16_t under_way;  /* frames that the core has, or may have */
+	uint16_t unreported; /* of them those of whose end it does not tell */
+	struct peer *next_checked;
 	struct presence_process process; /* of who is local */
 	uint32_t sequence;               /* of the last frame to it */
 	uint64_t number;                 /* its endpoint's */
@@ -60,7 +60,7 @@ int peer_insert_at(struct rail *rail, struct peer *peer, fi_addr_t address,
 /* An address was inserted in the vector. 0, or nothing has changed. */
 int ep_peer_add(struct link_ep *ep, fi_addr_t address,
 		const struct link_address *of);
-/* Is it about to be removed? -FI_ENOMEM: what is owed to it could not be kept. */
+/* Is it about to be removed? -FI_ENOMEM: answers to it could not be kept. */
 int ep_peer_prepare(struct link_ep *ep, fi_addr_t address);
 /* It is removed. */
 void ep_peer_remove(struct link_ep *ep, fi_addr_t address);

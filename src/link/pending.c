@@ -15,7 +15,7 @@ bool pending_has(const struct rail *rail, const struct peer *peer)
 	return first != NULL;
 }
 
-bool pending_has_room(const struct rail *rail, const struct peer *peer)
+bool pending_accepts(const struct rail *rail, const struct peer *peer)
 {
 	const struct slab *slab = rail->pending;
 	unsigned int count = 0;
@@ -87,7 +87,7 @@ void pending_flush(struct rail *rail)
 }
 
 /*
- * Answers that are owed to a peer go on to the same one as another object; what is
+ * Answers that a peer awaits go on to the same one as another object; what is
  * the program's ends with an error.
  */
 void pending_hand_over(struct rail *rail, const struct peer *peer,

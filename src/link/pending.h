@@ -7,7 +7,7 @@
 /* Whether others to this peer wait. */
 bool pending_has(const struct rail *rail, const struct peer *peer);
 /* The program's own may, as long as they are few. */
-bool pending_has_room(const struct rail *rail, const struct peer *peer);
+bool pending_accepts(const struct rail *rail, const struct peer *peer);
 void pending_add(struct rail *rail, struct slab *slab);
 void pending_flush(struct rail *rail);
 void pending_hand_over(struct rail *rail, const struct peer *peer,

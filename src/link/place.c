@@ -20,9 +20,10 @@ static int name_put(const struct link_address *name, void **ret_address,
 		    size_t *ret_size)
 {
 	uint8_t bytes[LINK_ADDRESS_SIZE];
-	int told = link_address_encode(name, bytes);
+	int encoded = link_address_encode(name, bytes);
 
-	return told < 0 ? told : address_put(bytes, ret_address, ret_size);
+	return encoded < 0 ? encoded
+			   : address_put(bytes, ret_address, ret_size);
 }
 
 /* The name of a core's address; without one, nothing. Flags: LINK_ANY_NODE. */
@@ -66,7 +67,7 @@ static bool is_on_fabric(const void *bytes, size_t size)
 
 	return place_is_given(bytes, size) &&
 	       link_address_decode(bytes, &address, NULL) == 0 &&
-	       address.told_count > 0;
+	       address.known_count > 0;
 }
 
 int place_fill(struct fi_info *info, const struct fi_info *hints,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where endpoints are: the addresses that fi_getinfo is told, and tells. */
+/* Where endpoints are: the addresses that fi_getinfo takes and returns. */
 #pragma once
 
 #include "link/provider.h"

@@ -18,16 +18,16 @@
 #define SUFFIX ".here"
 #define LEFT   ".left"
 #define MAGIC  UINT64_C(0x32657265486c6461)
-#define SHUT   UINT64_MAX /* a seat that nobody gets any more */
+#define SHUT   UINT64_MAX /* a slot that nobody gets any more */
 
 struct link_page {
 	uint64_t magic; /* last: what is before it is there */
 	uint64_t number, node;
 	uint64_t started;
 	int64_t process;
-	uint32_t news; /* how often somebody left who has a seat here */
+	uint32_t news; /* how often somebody left who has a slot here */
 	uint32_t is_full, is_shown, is_closed;
-	uint64_t seats[PRESENCE_SEATS]; /* from the first; 0 is free */
+	uint64_t slots[PRESENCE_SLOTS]; /* from the first; 0 is free */
 };
 
 /* A file that is open: whoever made it holds a lock of it. */
@@ -39,7 +39,7 @@ struct leaf {
 struct presence {
 	uint64_t number, node;
 	bool is_only, is_held;
-	uint32_t heard; /* of the news */
+	uint32_t seen_news; /* how many of the news */
 	struct leaf leaf;
 };
 
@@ -62,7 +62,7 @@ static const char *path_of(uint64_t number, const char *suffix, char path[64])
 /* --- processes --- */
 
 /*
- * What the kernel says of a process: a letter for its state, its threads, and
+ * What the kernel says of a process: a character for its state, its threads, and
  * when it started. The name that comes before may have anything in it.
  */
 static bool process_look(pid_t process, char *ret_state, long *ret_threads,
@@ -203,31 +203,31 @@ static bool leaf_is_gone(const struct leaf *leaf, uint64_t node)
 	return true;
 }
 
-/* --- seats --- */
+/* --- slots --- */
 
-static int seat_find(const struct link_page *page, uint64_t number)
+static int page_slot_find(const struct link_page *page, uint64_t number)
 {
-	for (unsigned int i = 0; i < PRESENCE_SEATS; i++)
-		if (__atomic_load_n(&page->seats[i], __ATOMIC_SEQ_CST) ==
+	for (unsigned int i = 0; i < PRESENCE_SLOTS; i++)
+		if (__atomic_load_n(&page->slots[i], __ATOMIC_SEQ_CST) ==
 		    number)
 			return (int)i;
 	return -1;
 }
 
 /* All look from the first one, so that two take the same for one peer. */
-static int seat_try(struct link_page *page, uint64_t number)
+static int page_slot_try(struct link_page *page, uint64_t number)
 {
-	int seat = seat_find(page, number);
+	int slot = page_slot_find(page, number);
 
-	for (unsigned int i = 0; i < PRESENCE_SEATS && seat < 0; i++) {
+	for (unsigned int i = 0; i < PRESENCE_SLOTS && slot < 0; i++) {
 		uint64_t there = 0;
-		if (__atomic_compare_exchange_n(&page->seats[i], &there, number,
+		if (__atomic_compare_exchange_n(&page->slots[i], &there, number,
 						false, __ATOMIC_SEQ_CST,
 						__ATOMIC_SEQ_CST) ||
 		    there == number)
-			seat = (int)i;
+			slot = (int)i;
 	}
-	return seat;
+	return slot;
 }
 
 /*
@@ -235,30 +235,30 @@ static int seat_try(struct link_page *page, uint64_t number)
  * same later. So it says that first, and looks again: what is given back after
  * that is given to nobody.
  */
-static int seat_take(struct link_page *page, uint64_t number, bool is_only)
+static int page_slot_take(struct link_page *page, uint64_t number, bool is_only)
 {
-	int seat = seat_try(page, number);
+	int slot = page_slot_try(page, number);
 
-	if (seat >= 0 || is_only)
-		return seat;
+	if (slot >= 0 || is_only)
+		return slot;
 	__atomic_store_n(&page->is_full, 1, __ATOMIC_SEQ_CST);
-	return seat_try(page, number);
+	return page_slot_try(page, number);
 }
 
-static void seat_free(struct link_page *page, unsigned int seat)
+static void page_slot_free(struct link_page *page, unsigned int slot)
 {
 	uint64_t there = 0;
 
-	__atomic_store_n(&page->seats[seat], 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&page->slots[slot], 0, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&page->is_full, __ATOMIC_SEQ_CST) != 0)
-		__atomic_compare_exchange_n(&page->seats[seat], &there, SHUT,
+		__atomic_compare_exchange_n(&page->slots[slot], &there, SHUT,
 					    false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_SEQ_CST);
 }
 
-static uint64_t seat_look(const struct link_page *page, unsigned int seat)
+static uint64_t page_slot_look(const struct link_page *page, unsigned int slot)
 {
-	uint64_t number = __atomic_load_n(&page->seats[seat], __ATOMIC_SEQ_CST);
+	uint64_t number = __atomic_load_n(&page->slots[slot], __ATOMIC_SEQ_CST);
 
 	return number == SHUT ? 0 : number;
 }
@@ -266,20 +266,20 @@ static uint64_t seat_look(const struct link_page *page, unsigned int seat)
 /* --- what is left of who is gone --- */
 
 /*
- * Whether anybody lives who has a seat for it. Tells them, so that they give it
+ * Whether anybody lives who has a slot for it. Tells them, so that they give it
  * back.
  */
 static bool leaf_is_held(const struct leaf *leaf, uint64_t node, bool tell)
 {
 	bool is_held = false;
 
-	for (unsigned int i = 0; i < PRESENCE_SEATS; i++) {
-		uint64_t number = seat_look(leaf->page, i);
+	for (unsigned int i = 0; i < PRESENCE_SLOTS; i++) {
+		uint64_t number = page_slot_look(leaf->page, i);
 		struct leaf other;
 		if (number == 0 || number == leaf->page->number ||
 		    leaf_of(number, &other) != 0)
 			continue;
-		if (seat_find(other.page, leaf->page->number) >= 0 &&
+		if (page_slot_find(other.page, leaf->page->number) >= 0 &&
 		    !leaf_is_gone(&other, node)) {
 			is_held = true;
 			if (tell)
@@ -455,9 +455,9 @@ static void presence_end(struct presence *presence)
 	__atomic_store_n(&page->is_closed, 1, __ATOMIC_RELEASE);
 	flock(presence->leaf.fd, LOCK_UN);
 	leaf_bury(path_of(presence->number, SUFFIX, path), presence->node);
-	/* Of whom this one was the last. */
-	for (unsigned int i = 0; i < PRESENCE_SEATS; i++) {
-		uint64_t number = seat_look(page, i);
+	/* Those of which this one was the last. */
+	for (unsigned int i = 0; i < PRESENCE_SLOTS; i++) {
+		uint64_t number = page_slot_look(page, i);
 		if (number != 0)
 			leaf_bury(path_of(number, SUFFIX, path),
 				  presence->node);
@@ -478,7 +478,7 @@ int presence_join(struct presence *presence, uint64_t other,
 		  struct presence_process *ret_process)
 {
 	struct leaf leaf;
-	int result = leaf_of(other, &leaf), seat = -1;
+	int result = leaf_of(other, &leaf), slot = -1;
 
 	if (result != 0)
 		return result;
@@ -486,28 +486,30 @@ int presence_join(struct presence *presence, uint64_t other,
 	if (is_closed(leaf.page) ||
 	    __atomic_load_n(&leaf.page->is_shown, __ATOMIC_ACQUIRE) == 0)
 		result = -ENOENT;
-	else if (seat_take(leaf.page, presence->number, presence->is_only) >= 0)
-		seat = seat_take(presence->leaf.page, other, presence->is_only);
+	else if (page_slot_take(leaf.page, presence->number,
+				presence->is_only) >= 0)
+		slot = page_slot_take(presence->leaf.page, other,
+				      presence->is_only);
 	leaf_close(&leaf);
 	if (result != 0)
 		return result;
-	return seat >= 0 ? seat : -ENOSPC;
+	return slot >= 0 ? slot : -ENOSPC;
 }
 
 bool presence_has_news(struct presence *presence)
 {
 	uint32_t news =
 		__atomic_load_n(&presence->leaf.page->news, __ATOMIC_ACQUIRE);
-	bool has_news = news != presence->heard;
+	bool has_news = news != presence->seen_news;
 
-	presence->heard = news;
+	presence->seen_news = news;
 	return has_news;
 }
 
-uint64_t presence_gone(const struct presence *presence, unsigned int seat,
+uint64_t presence_gone(const struct presence *presence, unsigned int slot,
 		       pid_t *ret_process)
 {
-	uint64_t number = seat_look(presence->leaf.page, seat);
+	uint64_t number = page_slot_look(presence->leaf.page, slot);
 	struct leaf leaf;
 	bool is_gone;
 
@@ -520,11 +522,11 @@ uint64_t presence_gone(const struct presence *presence, unsigned int seat,
 	return is_gone ? number : 0;
 }
 
-void presence_give_back(struct presence *presence, unsigned int seat)
+void presence_give_back(struct presence *presence, unsigned int slot)
 {
-	uint64_t number = seat_look(presence->leaf.page, seat);
+	uint64_t number = page_slot_look(presence->leaf.page, slot);
 	char path[64];
 
-	seat_free(presence->leaf.page, seat);
+	page_slot_free(presence->leaf.page, slot);
 	leaf_bury(path_of(number, SUFFIX, path), presence->node);
 }

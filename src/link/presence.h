@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Who is there on this node: a file in /dev/shm for each endpoint that has shared
- * memory, which says whose process it is, and whom it has a seat for. Shared
- * memory by itself tells nobody that a peer has died, and what comes from more
+ * memory, which says whose process it is, and for which peers it has a slot. Shared
+ * memory by itself informs nobody that a peer has died, and what comes from more
  * peers than it takes ends up with others.
  *
- * Two endpoints share memory when each has a seat for the other. Both come to the
- * same answer, whoever asks first: a seat is given back only when its peer is
+ * Two endpoints share memory when each has a slot for the other. Both come to the
+ * same answer, whoever asks first: a slot is given back only when its peer is
  * gone, and never to somebody who has been refused one.
  *
- * Who is gone leaves its files as long as anybody has a seat for it, since its
+ * Who is gone leaves its files as long as anybody has a slot for it, since its
  * memory may still be asked for. A lock on the file ends with the process, so
- * that what nobody can clean up but others is told from what lives.
+ * that what nobody can clean up but others is distinguished from what lives.
  */
 #pragma once
 
@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PRESENCE_SEATS    256 /* what shm takes */
+#define PRESENCE_SLOTS    256 /* what shm takes */
 
 #define PRESENCE_NAME_MAX 32
 
@@ -50,25 +50,25 @@ void presence_leave(struct presence *presence);
 void presence_close(struct presence *presence);
 
 /*
- * Whether the endpoint `other` and ours have seats for each other. Returns the
- * number of its seat here, and whose it is; -ENOENT: it is gone; -ENOSPC: there
- * is no seat.
+ * Whether the endpoint `other` and ours have slots for each other. Returns the
+ * number of its slot here, and whose it is; -ENOENT: it is gone; -ENOSPC: there
+ * is no slot.
  */
 int presence_join(struct presence *presence, uint64_t other,
 		  struct presence_process *ret_process);
 
-/* --- seats of who is gone --- */
+/* --- slots of who is gone --- */
 
 /* Whether anybody may have gone since this was asked. */
 bool presence_has_news(struct presence *presence);
-/* Whose a seat is, and of which process (0: unknown), if it is gone; or 0. */
-uint64_t presence_gone(const struct presence *presence, unsigned int seat,
+/* Whose a slot is, and of which process (0: unknown), if it is gone; or 0. */
+uint64_t presence_gone(const struct presence *presence, unsigned int slot,
 		       pid_t *ret_process);
 /* Nothing of its peer is used any more. */
-void presence_give_back(struct presence *presence, unsigned int seat);
+void presence_give_back(struct presence *presence, unsigned int slot);
 
 /* A process that is stopped lives; one that nobody has waited for is dead. */
 bool presence_is_alive(const struct presence_process *process);
 
-/* Takes away what endpoints have left that are gone, if nobody has a seat for them. */
+/* Takes away what endpoints have left that are gone, if nobody has a slot for them. */
 void presence_sweep(uint64_t node);

@@ -36,7 +36,7 @@ struct core_set {
 	struct link_core cores[RAILS_MAX];
 };
 
-/* What node and service say, as fi_getinfo is told it; NULL: nothing. */
+/* What node and service say, as given to fi_getinfo; NULL: nothing. */
 struct link_place {
 	const char *node, *service;
 	uint64_t flags;

@@ -13,7 +13,7 @@
 #include "link/iov.h"
 #include "link/send.h"
 #include "link/slab.h"
-#include "link/strangers.h"
+#include "link/unlisted.h"
 
 #define PIECES 8 /* of one message, before it is the next one's turn */
 
@@ -24,7 +24,7 @@ int push_ask(struct reading *reading)
 	struct rail *rail = reading->rail;
 	struct link_ep *ep = rail->ep;
 	struct peer *peer;
-	int result = ep_peer_or_stranger(rail, reading->frame.sender,
+	int result = ep_peer_or_unlisted(rail, reading->frame.sender,
 					 reading->frame.from, &peer);
 	struct link_frame frame = { .kind = FRAME_PUSH,
 				    .sender = ep->number,

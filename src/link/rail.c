@@ -21,11 +21,11 @@
 #include "link/rma.h"
 #include "link/shared.h"
 #include "link/slots.h"
-#include "link/strangers.h"
+#include "link/unlisted.h"
 
 /* --- what the core has completed --- */
 
-/* A peer has written to our memory, and left a word with it. */
+/* A peer has written to our memory, with remote data. */
 static void take_written(struct rail *rail,
 			 const struct fi_cq_tagged_entry *entry,
 			 fi_addr_t source)
@@ -142,7 +142,7 @@ static void take_failure(struct rail *rail)
 		access_ended((struct link_access *)op, error_of(entry.err));
 		break;
 	case OP_GIVEN:
-		/* Another word than that it was taken back. */
+		/* Another result than that it was cancelled. */
 		if (entry.err != FI_ECANCELED)
 			entry.err = error_of(entry.err);
 		matched_failed((struct receive *)op, &entry);
@@ -316,7 +316,7 @@ int rail_open(struct rail *rail, const struct link_core *core,
 	result = core_open(rail, info, fabric);
 	fi_freeinfo(info);
 	if (result == 0 && rail->way == RAIL_SHARED) {
-		result = seats_open(rail);
+		result = slots_open(rail);
 	} else if (result == 0) {
 		result = slabs_open(rail);
 		if (result == 0)
@@ -408,13 +408,13 @@ void rail_close(struct rail *rail)
 	answers_drop(rail);
 	forgets_drop(rail);
 	keys_drop(rail);
-	strangers_drop(rail);
+	unlisted_drop_all(rail);
 	remembered_drop(rail);
 	shared_drop(rail);
 	passed_drop(rail);
 	claims_drop(rail);
 	free(rail->late);
-	free(rail->seats);
+	free(rail->slots);
 	free(rail->slabs);
 	free(rail->sources);
 }

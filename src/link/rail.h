@@ -39,17 +39,17 @@ struct rail {
 	struct slab
 		*pending; /* frames that the core refused: each peer's first */
 	struct slab *to_post;
-	/* Frames for which there was no room: slabs, or of a shared rail one. */
+	/* Frames that did not fit: slabs, or of a shared rail one. */
 	struct slab *came, *came_last;
 	struct arrival *late;
 	bool is_starved; /* a message waits for memory: many.c */
 	/* Frames that came by a shared rail: its core does not tell of these. */
 	unsigned int taken;
-	bool has_refused; /* it was asked for a place, and there was no room */
-	/* Of a shared rail: what its core keeps for want of room here; seats. */
+	bool has_refused; /* it had no space for a message */
+	/* Of a shared rail: what its core keeps while it does not fit here; slots. */
 	struct kept *kept, *kept_last;
-	struct seat *seats;
-	bool seats_are_due;               /* somebody may be gone */
+	struct slot *slots;
+	bool slots_are_due;               /* somebody may be gone */
 	struct reading *work, **work_end; /* by working */
 	struct reading *issued;
 	struct reading *readers; /* of them those that get pieces */
@@ -59,18 +59,18 @@ struct rail {
 	struct link_access *again; /* of which the keys are asked for */
 	struct link_answer *answers, **answers_end; /* to what was reached */
 	struct link_answer *free_answers;
-	struct strangers {
-		struct stranger *by_number, *oldest;
-	} strangers; /* who is not in the vector, and is to be answered */
+	struct unlisted_peers {
+		struct unlisted *by_number, *oldest;
+	} unlisted; /* who is not in the vector, and is to be answered */
 	struct remembered *remembered; /* who may send without being there */
 	struct asker *forgets; /* who is to hear that a key is none any more */
 	struct matched matched;
-	/* By the core's address: whom messages without a frame are from. */
+	/* By the core's address: the source of messages without a frame. */
 	fi_addr_t *sources;
 	size_t source_count;
 	bool is_polling;          /* callbacks of the core may be under way */
 	uint64_t woke;            /* by ticks: the last event */
-	unsigned int owed;        /* completions that will come */
+	unsigned int expected;    /* completions that will come */
 	uint64_t messages, bytes; /* of ours that went by it, accesses too */
 	struct loss loss;
 	/* Of several: */

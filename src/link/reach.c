@@ -102,7 +102,7 @@ static struct fetch *fetch_make(struct link_ep *ep, const struct peer *peer,
 	return fetch;
 }
 
-/* The owner has told where it is, or why not. */
+/* The owner has answered where it is, or why not. */
 static void fetch_start(struct fetch *fetch, const uint8_t *where, int error)
 {
 	unsigned int rails = fetch->stripes.ep->flows->count;
@@ -197,7 +197,7 @@ static int place_copied(struct link_ask *ask, const struct reach_call *call,
 
 	if (copy == NULL)
 		return -FI_ENOMEM;
-	iov_gather(call->iov, call->count, copy);
+	iov_flatten(call->iov, call->count, copy);
 	reach->place_count = 1;
 	reach->places[0] = (struct reach_place){ (uintptr_t)copy, call->size };
 	return 0;
@@ -379,7 +379,7 @@ void reach_answered(struct rail *rail, const struct link_frame *frame)
 		uint64_t key = ask->key;
 		struct rail *of = ask->rail;
 		ask_put(ep, ask);
-		key_told(of, frame->sender, key, error, frame->payload);
+		key_answered(of, frame->sender, key, error, frame->payload);
 		return;
 	}
 	if (ask->fetch != NULL) {
@@ -416,13 +416,14 @@ static uint64_t waits_since_before(struct rail *rail, size_t i)
 }
 
 void asks_each_old(struct rail *rail,
-		   void (*tell)(struct rail *rail, uint64_t number, void *arg),
+		   void (*report)(struct rail *rail, uint64_t number,
+				  void *arg),
 		   void *arg)
 {
 	for (size_t i = 0; i < peek_at(rail->ep->ask_count); i++) {
 		uint64_t number = waits_since_before(rail, i);
 		if (number != 0)
-			tell(rail, number, arg);
+			report(rail, number, arg);
 	}
 }
 

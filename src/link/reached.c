@@ -18,8 +18,8 @@
 #include "link/keys.h"
 #include "link/mr.h"
 #include "link/reach.h"
-#include "link/strangers.h"
 #include "link/stripes.h"
+#include "link/unlisted.h"
 #include "link/wire/le.h"
 
 #define PLACES_MAX (REACH_RANGES_MAX * LINK_IOV_MAX)
@@ -135,7 +135,7 @@ static int do_short(struct rail *rail, struct link_work *work,
 			       ? tell_where(rail->ep, work, ret_data)
 			       : 0;
 	if (reach->kind == REACH_READ)
-		iov_gather(work->iov, work->count, ret_data);
+		iov_flatten(work->iov, work->count, ret_data);
 	else
 		iov_put(work->iov, work->count, reach->operands,
 			reach->operand_size);
@@ -203,7 +203,7 @@ static int work_find(struct link_domain *domain, struct link_work *work)
 	return 0;
 }
 
-/* --- who is told --- */
+/* --- notifying the program --- */
 
 static bool is_write(const struct reach *reach)
 {
@@ -219,7 +219,7 @@ static void events_count(struct link_ep *ep, const struct link_work *work)
 		mr_touched(work->mrs[i], writes);
 }
 
-/* A word that was left with a write. */
+/* Remote data of a write. */
 static void word_take(struct link_ep *ep, uint64_t sender,
 		      const struct reach *reach)
 {
@@ -315,8 +315,9 @@ static int store_end(struct stripes *stripes)
 	if (result == -FI_ENOMEM)
 		return result;
 	if (result != 0)
-		link_warn(EP_DATA, "who wrote cannot be told that it is "
-				   "done\n");
+		link_warn(EP_DATA,
+			  "a peer cannot be notified that its write is "
+			  "done\n");
 	free(store);
 	return 0;
 }
@@ -408,7 +409,7 @@ int reached(struct rail *rail, const struct link_frame *frame)
 	if (answer == NULL)
 		return -FI_ENOMEM;
 	error = reach.kind == REACH_KEY
-			? key_tell(rail, frame, &reach, answer->data)
+			? key_answer(rail, frame, &reach, answer->data)
 			: work_do(rail, &reach, answer->data);
 	if (error == 0 && is_store(&reach)) {
 		answer_put(rail, answer);
@@ -438,7 +439,7 @@ void reached_answer(struct rail *rail)
 	while ((answer = rail->answers) != NULL) {
 		const struct iovec data = { answer->data, answer->frame.size };
 		struct peer *peer;
-		int result = ep_peer_or_stranger(rail, answer->number,
+		int result = ep_peer_or_unlisted(rail, answer->number,
 						 answer->from, &peer);
 		if (result == 0)
 			result = peer->is_lost ? -FI_EHOSTUNREACH
@@ -450,7 +451,7 @@ void reached_answer(struct rail *rail)
 			return;
 		if (result != 0)
 			link_warn(EP_DATA,
-				  "a peer cannot be told the result "
+				  "a peer cannot be sent the result "
 				  "of what it asked: %s\n",
 				  fi_strerror(-result));
 		rail->answers = answer->next;

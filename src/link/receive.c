@@ -45,26 +45,26 @@ void receive_free(struct link_ep *ep, struct receive *receive)
 	ep->free_receives = receive;
 }
 
-struct arrival *arrival_make(struct link_ep *ep, size_t room)
+struct arrival *arrival_make(struct link_ep *ep, size_t capacity)
 {
-	struct arrival *arrival = calloc(1, sizeof(*arrival) + room);
+	struct arrival *arrival = calloc(1, sizeof(*arrival) + capacity);
 
 	if (arrival == NULL)
 		return NULL;
 	arrival->op.kind = OP_ARRIVAL;
 	arrival->ep = ep;
-	arrival->room = room;
+	arrival->capacity = capacity;
 	arrival->data = (uint8_t *)(arrival + 1);
 	return arrival;
 }
 
 /* The largest are those that a shared rail fills: they are used again. */
-struct arrival *arrival_alloc(struct link_ep *ep, size_t room)
+struct arrival *arrival_alloc(struct link_ep *ep, size_t capacity)
 {
 	struct arrival *arrival = ep->free_arrivals;
 
-	if (room != LINK_INJECT_SIZE || arrival == NULL)
-		return arrival_make(ep, room);
+	if (capacity != LINK_INJECT_SIZE || arrival == NULL)
+		return arrival_make(ep, capacity);
 	ep->free_arrivals = arrival->next;
 	arrival->receive = NULL;
 	return arrival;
@@ -72,7 +72,7 @@ struct arrival *arrival_alloc(struct link_ep *ep, size_t room)
 
 void arrival_free(struct link_ep *ep, struct arrival *arrival)
 {
-	if (arrival->room != LINK_INJECT_SIZE) {
+	if (arrival->capacity != LINK_INJECT_SIZE) {
 		free(arrival);
 		return;
 	}
@@ -330,7 +330,7 @@ void receive_unname(struct link_ep *ep, struct peer *peer, fi_addr_t address,
 /* --- messages by a fabric --- */
 
 /*
- * What came, kept until its receive can have it. NULL when there is no room for
+ * What came, kept until its receive can have it. NULL when there is no memory for
  * it now, unless it has a receive. Matching is locked.
  */
 static struct arrival *arrival_of(struct rail *rail,
@@ -338,11 +338,12 @@ static struct arrival *arrival_of(struct rail *rail,
 {
 	struct link_ep *ep = rail->ep;
 	const struct link_frame *ready = coming->ready;
-	size_t room = ready != NULL ? reading_room(rail) : coming->end.size;
+	size_t capacity =
+		ready != NULL ? reading_capacity(rail) : coming->end.size;
 	struct arrival *arrival =
 		ep->unexpected > ep->unexpected_max && !is_expected
 			? NULL
-			: arrival_alloc(ep, room);
+			: arrival_alloc(ep, capacity);
 
 	if (arrival == NULL)
 		return NULL;
@@ -357,7 +358,7 @@ static struct arrival *arrival_of(struct rail *rail,
 	if (ready != NULL)
 		arrival->frame = *ready;
 	else
-		memcpy(arrival->data, coming->payload, room);
+		memcpy(arrival->data, coming->payload, capacity);
 	ep->unexpected += arrival_cost(arrival);
 	return arrival;
 }
@@ -406,21 +407,21 @@ static void tell_known(struct rail *rail, struct peer *peer)
 	struct link_frame frame = { .kind = FRAME_KNOWN,
 				    .sender = rail->ep->number };
 
-	peer->was_told =
+	peer->knows_listed =
 		rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) == 0;
 }
 
 /*
- * Whether it is one to be told that. Not who is where another one was before, for
- * whom its messages would be taken.
+ * Whether it is to be notified of that. Not one that is where another was before, for
+ * which its messages would be taken.
  */
-static struct peer *untold(const struct rail *rail, fi_addr_t source)
+static struct peer *needs_known(const struct rail *rail, fi_addr_t source)
 {
 	struct peer *peer = rail->direct_size > 0 || rail->way == RAIL_MATCHED
 				    ? ep_peer(rail->ep, source)
 				    : NULL;
 
-	if (peer == NULL || peer->was_told ||
+	if (peer == NULL || peer->knows_listed ||
 	    (rail->way == RAIL_FRAMED &&
 	     rail_source(rail, peer->cores[rail->index]) != source))
 		return NULL;
@@ -447,7 +448,7 @@ int receive_frame(struct rail *rail, const struct link_frame *frame)
 		.payload = frame->payload,
 		.ready = frame->kind == FRAME_READY ? frame : NULL,
 	};
-	struct peer *peer = untold(rail, source);
+	struct peer *peer = needs_known(rail, source);
 
 	if (peer != NULL)
 		tell_known(rail, peer);

@@ -56,22 +56,22 @@ struct arrival {
 	uint64_t flags, remote_data;
 	size_t size;             /* of the message */
 	struct link_frame frame; /* READY */
-	struct owing owing;      /* TAKEN, by a matching core */
-	size_t room;             /* bytes at data */
+	struct awaited awaited;  /* TAKEN, by a matching core */
+	size_t capacity;         /* bytes at data */
 	uint8_t *data;
 };
 
 /* What it counts for where what waits is bounded. */
 static inline uint64_t arrival_cost(const struct arrival *arrival)
 {
-	return sizeof(*arrival) + arrival->room;
+	return sizeof(*arrival) + arrival->capacity;
 }
 
 /* A FI_PEEK of the program's that waits until the core has said what it has. */
-struct asked {
-	struct asked *next;
+struct peek {
+	struct peek *next;
 	bool is_tagged;
-	bool is_heard; /* the claim under way began after it */
+	bool is_covered; /* the claim under way began after it */
 	fi_addr_t source;
 	uint64_t tag, ignore, flags;
 	void *context;
@@ -79,10 +79,10 @@ struct asked {
 
 /* Matching is locked; NULL without memory. */
 struct receive *receive_alloc(struct link_ep *ep);
-/* With room for so many bytes: of the inject size, one that was given back. */
-struct arrival *arrival_alloc(struct link_ep *ep, size_t room);
+/* With that capacity: of the inject size, one that was given back. */
+struct arrival *arrival_alloc(struct link_ep *ep, size_t capacity);
 /* The same, always a new one. */
-struct arrival *arrival_make(struct link_ep *ep, size_t room);
+struct arrival *arrival_make(struct link_ep *ep, size_t capacity);
 void receive_free(struct link_ep *ep, struct receive *receive);
 void arrival_free(struct link_ep *ep, struct arrival *arrival);
 /* A message is where it belongs. */
@@ -101,7 +101,7 @@ struct coming {
 	const struct link_frame *ready; /* it is to be read; or NULL */
 };
 /*
- * One has come, in a frame or as it is. -FI_ENOMEM: there is no room for it;
+ * One has come, in a frame or as it is. -FI_ENOMEM: it does not fit;
  * nothing has changed. The rail is locked.
  */
 int receive_frame(struct rail *rail, const struct link_frame *frame);
@@ -133,4 +133,4 @@ void receive_drop_all(struct link_ep *ep);
 
 ssize_t link_cancel(struct fid *fid, void *context);
 /* Answers a peek, if there is a message for it, or `is_last`. */
-bool peek_answer(struct link_ep *ep, const struct asked *asked, bool is_last);
+bool peek_answer(struct link_ep *ep, const struct peek *peek, bool is_last);

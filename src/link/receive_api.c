@@ -101,13 +101,13 @@ static ssize_t post_many(struct link_ep *ep, const struct wanted *want)
 
 /* --- FI_PEEK, FI_CLAIM, FI_DISCARD --- */
 
-static void say_peeked(struct link_ep *ep, const struct asked *asked,
-		       const struct arrival *arrival)
+static void report_peeked(struct link_ep *ep, const struct peek *peek,
+			  const struct arrival *arrival)
 {
 	const struct cq_entry entry = {
-		.tagged = { .op_context = asked->context,
+		.tagged = { .op_context = peek->context,
 			    .flags = FI_RECV |
-				     (asked->is_tagged ? FI_TAGGED : FI_MSG) |
+				     (peek->is_tagged ? FI_TAGGED : FI_MSG) |
 				     arrival->flags,
 			    .len = arrival->size,
 			    .data = arrival->remote_data,
@@ -118,34 +118,34 @@ static void say_peeked(struct link_ep *ep, const struct asked *asked,
 		cq_add(ep->receive_cq, &entry);
 }
 
-static void say_none(struct link_ep *ep, const struct asked *asked)
+static void report_none(struct link_ep *ep, const struct peek *peek)
 {
-	struct fi_context *context = asked->context;
+	struct fi_context *context = peek->context;
 	const struct fi_cq_err_entry entry = {
-		.op_context = asked->context,
-		.flags = FI_RECV | (asked->is_tagged ? FI_TAGGED : FI_MSG),
-		.tag = asked->tag,
+		.op_context = peek->context,
+		.flags = FI_RECV | (peek->is_tagged ? FI_TAGGED : FI_MSG),
+		.tag = peek->tag,
 		.err = FI_ENOMSG,
 		.prov_errno = -FI_ENOMSG,
 	};
 
-	if ((asked->flags & FI_CLAIM) != 0)
+	if ((peek->flags & FI_CLAIM) != 0)
 		context->internal[0] = NULL;
 	if (ep->receive_cq != NULL)
 		cq_fail(ep->receive_cq, &entry);
 }
 
-static struct asked asked_of(const struct wanted *want)
+static struct peek peek_of(const struct wanted *want)
 {
-	return (struct asked){ .is_tagged = want->is_tagged,
-			       .source = want->source,
-			       .tag = want->tag,
-			       .ignore = want->ignore,
-			       .flags = want->flags,
-			       .context = want->context };
+	return (struct peek){ .is_tagged = want->is_tagged,
+			      .source = want->source,
+			      .tag = want->tag,
+			      .ignore = want->ignore,
+			      .flags = want->flags,
+			      .context = want->context };
 }
 
-/* A message that nobody will read: its sender is told that it is done. */
+/* A message that nobody will read: its sender is notified that it is done. */
 static void discard(struct link_ep *ep, struct arrival *arrival)
 {
 	if (arrival->state == ARRIVAL_CLAIMED) {
@@ -163,46 +163,46 @@ static void discard(struct link_ep *ep, struct arrival *arrival)
 		reading_refuse(arrival);
 }
 
-bool peek_answer(struct link_ep *ep, const struct asked *asked, bool is_last)
+bool peek_answer(struct link_ep *ep, const struct peek *peek, bool is_last)
 {
-	struct match *match = match_of(ep, asked->is_tagged);
+	struct match *match = match_of(ep, peek->is_tagged);
 	struct match_message *message;
 	struct arrival *arrival = NULL;
 
 	link_lock(&ep->matching);
-	message = match_find(match, source_of(ep, asked->source), asked->tag,
-			     asked->ignore);
+	message = match_find(match, source_of(ep, peek->source), peek->tag,
+			     peek->ignore);
 	if (message != NULL)
 		arrival = container(message, struct arrival, match);
 	if (arrival == NULL || arrival->state == ARRIVAL_PENDING) {
 		link_unlock(&ep->matching);
 		if (is_last)
-			say_none(ep, asked);
+			report_none(ep, peek);
 		return is_last;
 	}
-	if ((asked->flags & (FI_CLAIM | FI_DISCARD)) != 0) {
+	if ((peek->flags & (FI_CLAIM | FI_DISCARD)) != 0) {
 		match_take(match, message);
-		if ((asked->flags & FI_CLAIM) != 0) {
-			struct fi_context *context = asked->context;
+		if ((peek->flags & FI_CLAIM) != 0) {
+			struct fi_context *context = peek->context;
 			context->internal[0] = arrival;
 		}
 	}
-	say_peeked(ep, asked, arrival);
+	report_peeked(ep, peek, arrival);
 	link_unlock(&ep->matching);
-	if ((asked->flags & FI_DISCARD) != 0)
+	if ((peek->flags & FI_DISCARD) != 0)
 		discard(ep, arrival);
 	return true;
 }
 
 static ssize_t peek(struct link_ep *ep, const struct wanted *want)
 {
-	const struct asked asked = asked_of(want);
+	const struct peek peek = peek_of(want);
 	bool is_asked = want->is_tagged &&
 			matched_reaches(ep, source_of(ep, want->source));
 
 	ep_progress(ep);
-	if (!peek_answer(ep, &asked, !is_asked))
-		return claim_ask(ep, &asked);
+	if (!peek_answer(ep, &peek, !is_asked))
+		return claim_ask(ep, &peek);
 	return 0;
 }
 
@@ -214,10 +214,10 @@ static ssize_t claim(struct link_ep *ep, const struct wanted *want)
 	int result;
 
 	if (arrival == NULL)
-		return -FI_EINVAL; /* nothing was found: see say_none() */
+		return -FI_EINVAL; /* nothing was found: see report_none() */
 	if ((want->flags & FI_DISCARD) != 0) {
-		const struct asked asked = asked_of(want);
-		say_peeked(ep, &asked, arrival);
+		const struct peek peek = peek_of(want);
+		report_peeked(ep, &peek, arrival);
 		discard(ep, arrival);
 		return 0;
 	}

@@ -9,8 +9,8 @@
 struct remembered {
 	uint64_t number;
 	fi_addr_t core;
-	bool was_told, knows_us; /* as the peer's */
-	UT_hash_handle hh;       /* in the order in which they were added */
+	bool knows_listed, knows_us; /* as the peer's */
+	UT_hash_handle hh;           /* in the order in which they were added */
 };
 
 static void forget_oldest(struct rail *rail)
@@ -35,7 +35,7 @@ void peer_remember(struct rail *rail, const struct peer *peer)
 		forget_oldest(rail);
 	*kept = (struct remembered){ .number = peer->number,
 				     .core = peer->cores[rail->index],
-				     .was_told = peer->was_told,
+				     .knows_listed = peer->knows_listed,
 				     .knows_us = peer->knows_us };
 	HASH_ADD(hh, rail->remembered, number, sizeof(kept->number), kept);
 	if (!hash_was_added(kept))
@@ -51,7 +51,7 @@ bool peer_recall(struct rail *rail, struct peer *peer)
 	if (kept == NULL)
 		return false;
 	peer->cores[rail->index] = kept->core;
-	peer->was_told = kept->was_told;
+	peer->knows_listed = kept->knows_listed;
 	peer->knows_us = kept->knows_us;
 	HASH_DEL(rail->remembered, kept);
 	free(kept);

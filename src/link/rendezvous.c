@@ -14,8 +14,8 @@
 #include "link/iov.h"
 #include "link/loss.h"
 #include "link/push.h"
-#include "link/strangers.h"
 #include "link/stripes.h"
+#include "link/unlisted.h"
 
 static struct message_end end_of(const struct reading *reading)
 {
@@ -36,7 +36,7 @@ static int answer(struct rail *rail, const struct link_frame *of, int error,
 {
 	struct link_ep *ep = rail->ep;
 	struct peer *peer;
-	int result = ep_peer_or_stranger(rail, of->sender, of->from, &peer);
+	int result = ep_peer_or_unlisted(rail, of->sender, of->from, &peer);
 	struct link_frame frame = {
 		.kind = FRAME_DONE,
 		.sender = ep->number,
@@ -61,7 +61,7 @@ static int answer(struct rail *rail, const struct link_frame *of, int error,
 
 _Static_assert(_Alignof(struct reading) <= _Alignof(struct arrival) &&
 		       sizeof(struct reading) != LINK_INJECT_SIZE,
-	       "a message to be read has room for that behind it");
+	       "a message to be read has memory for that behind it");
 
 static struct reading *reading_make(struct arrival *arrival,
 				    struct receive *receive)
@@ -159,7 +159,7 @@ static void reading_end(struct reading *reading, int error)
 		asked = push_ask(reading);
 	if (asked == 0)
 		return;
-	rail->owed--;
+	rail->expected--;
 	reading->error = error;
 	reading_leave(reading);
 	if (asked == -FI_ENOMEM) {
@@ -204,9 +204,9 @@ void reading_refuse(struct arrival *arrival)
 	rail_poll_soon(rail);
 }
 
-size_t reading_room(const struct rail *rail)
+size_t reading_capacity(const struct rail *rail)
 {
-	size_t striped = has_flows(rail) ? striped_room() : 0;
+	size_t striped = has_flows(rail) ? striped_capacity() : 0;
 
 	return striped > sizeof(struct reading) ? striped
 						: sizeof(struct reading);
@@ -271,7 +271,7 @@ static int reading_issue(struct rail *rail, struct reading *reading)
 		iov_slice(receive->iov, receive->count, 0, reading->size, iov);
 	struct peer *peer;
 
-	result = ep_peer_or_stranger(rail, reading->frame.sender,
+	result = ep_peer_or_unlisted(rail, reading->frame.sender,
 				     reading->frame.from, &peer);
 	if (result != 0)
 		return result == -FI_ENOMEM ? -FI_EAGAIN : result;
@@ -300,8 +300,8 @@ static int reading_issue(struct rail *rail, struct reading *reading)
 #define OLD_MAX 64 /* of those that have not begun; others have their turn */
 
 void reading_each_old(struct rail *rail,
-		      void (*tell)(struct rail *rail, uint64_t number,
-				   void *arg),
+		      void (*report)(struct rail *rail, uint64_t number,
+				     void *arg),
 		      void *arg)
 {
 	uint64_t old[OLD_MAX];
@@ -310,7 +310,7 @@ void reading_each_old(struct rail *rail,
 	rail = rail_answering(rail);
 	for (struct reading *r = rail->issued; r != NULL; r = r->after) {
 		if (r->was_seen)
-			tell(rail, r->frame.sender, arg);
+			report(rail, r->frame.sender, arg);
 		r->was_seen = true;
 	}
 	link_lock(&rail->working);
@@ -322,7 +322,7 @@ void reading_each_old(struct rail *rail,
 	}
 	link_unlock(&rail->working);
 	while (count > 0)
-		tell(rail, old[--count], arg);
+		report(rail, old[--count], arg);
 }
 
 void reading_leave_of(struct rail *rail, uint64_t number, int error)
@@ -333,7 +333,7 @@ void reading_leave_of(struct rail *rail, uint64_t number, int error)
 	if (reading->frame.sender == number && reading->receive != NULL) {
 		struct message_end end = end_of(reading);
 		end.size = 0;
-		rail->owed--;
+		rail->expected--;
 		receive_failed(reading->receive, &end, error, 0);
 		reading->receive = NULL;
 	}
@@ -379,7 +379,7 @@ static int reading_go_on(struct rail *rail, struct reading *reading)
 		work_return(rail, reading);
 		return result;
 	}
-	rail->owed++;
+	rail->expected++;
 	DL_APPEND2(rail->issued, reading, before, after);
 	if (result != 0)
 		reading_ended(reading, result < 0 ? -result : 0);
@@ -397,15 +397,15 @@ void reading_work(struct rail *rail)
 			return;
 }
 
-bool reading_is_owed(struct rail *rail)
+bool reading_is_unanswered(struct rail *rail)
 {
-	bool is_owed = false;
+	bool is_expecting = false;
 
 	link_lock(&rail->working);
 	for (struct reading *r = rail->work; r != NULL; r = r->next)
-		is_owed |= r->receive == NULL;
+		is_expecting |= r->receive == NULL;
 	link_unlock(&rail->working);
-	return is_owed;
+	return is_expecting;
 }
 
 void readings_drop(struct rail *rail)

@@ -6,7 +6,7 @@
 #include "link/memory.h"
 #include "link/receive.h"
 
-/* A message that is being read from its sender; in its arrival's room. */
+/* A message that is being read from its sender; in its arrival's memory. */
 struct reading {
 	struct link_op op;
 	struct link_ep *ep;
@@ -30,12 +30,12 @@ struct reading {
 
 /*
  * A message that is to be read comes with the memory that this takes: its arrival
- * has so much room, and who reads it is there.
+ * has this capacity, and the structure of its reader is there.
  */
-size_t reading_room(const struct rail *rail);
-static inline struct arrival *arrival_around(void *room)
+size_t reading_capacity(const struct rail *rail);
+static inline struct arrival *arrival_around(void *buffer)
 {
-	return (struct arrival *)room - 1;
+	return (struct arrival *)buffer - 1;
 }
 /* Begins to read a message, whose arrival it has from now on. */
 void reading_start(struct receive *receive, struct arrival *arrival);
@@ -46,8 +46,8 @@ void reading_work(struct rail *rail);
 void reading_ended(struct reading *reading, int error);
 /* As send_each_old() and send_drop_of(), of messages that are to be read. */
 void reading_each_old(struct rail *rail,
-		      void (*tell)(struct rail *rail, uint64_t number,
-				   void *arg),
+		      void (*report)(struct rail *rail, uint64_t number,
+				     void *arg),
 		      void *arg);
 void reading_drop_of(struct rail *rail, uint64_t number, int error);
 /* Ends those for the program that the core does not end. */
@@ -55,5 +55,5 @@ void reading_leave_of(struct rail *rail, uint64_t number, int error);
 /* Nobody will read it: tells the sender. It is freed. No rail is locked. */
 void reading_refuse(struct arrival *arrival);
 /* Whether a sender has not been answered yet, for want of memory. */
-bool reading_is_owed(struct rail *rail);
+bool reading_is_unanswered(struct rail *rail);
 void readings_drop(struct rail *rail);

@@ -23,7 +23,7 @@ struct link_access {
 	void *context;
 	uint64_t flags; /* as of access_completed() */
 	void *copy;
-	struct owing owing;
+	struct awaited awaited;
 	bool is_left; /* its peer has ended, and it for the program */
 	bool tells;   /* the peer, what was done: */
 	fi_addr_t peer;
@@ -35,8 +35,8 @@ struct link_access {
 	struct iovec iov[LINK_IOV_MAX];
 	void *descs[LINK_IOV_MAX];
 	struct fi_rma_iov wanted[LINK_IOV_MAX], ranges[LINK_IOV_MAX];
-	bool is_done;  /* but its peer could not be told yet */
-	bool is_again; /* its keys were asked for anew, since: */
+	bool is_done;  /* but its peer could not be notified yet */
+	bool is_again; /* its keys were asked for again, since: */
 	int error;     /* 0: and it has been given others */
 };
 
@@ -66,7 +66,7 @@ static void access_put(struct rail *rail, struct link_access *access)
 	rail_give_back(&access->lent);
 	free(access->copy);
 	access->copy = NULL;
-	access->owing.is_used = false;
+	access->awaited.is_used = false;
 	access->next = rail->free_accesses;
 	rail->free_accesses = access;
 }
@@ -115,8 +115,9 @@ int access_tell(struct rail *rail, fi_addr_t to, uint64_t key, uint64_t flags)
 	if (result == -FI_ENOMEM)
 		return result;
 	if (result != 0)
-		link_warn(EP_DATA, "a peer cannot be told what was done to its "
-				   "memory\n");
+		link_warn(EP_DATA,
+			  "a peer cannot be notified of what was done to its "
+			  "memory\n");
 	return 0;
 }
 
@@ -140,7 +141,7 @@ void access_ended(struct link_access *access, int error)
 		rail->again = access;
 		return;
 	}
-	rail->owed--;
+	rail->expected--;
 	access_completed(rail->ep, access->context, access->flags, error);
 	access_put(rail, access);
 }
@@ -171,7 +172,7 @@ static int copy_take(struct link_access *access, const struct fi_msg_rma *msg,
 	access->copy = malloc(size + 1);
 	if (access->copy == NULL)
 		return -FI_ENOMEM;
-	iov_gather(msg->msg_iov, msg->iov_count, access->copy);
+	iov_flatten(msg->msg_iov, msg->iov_count, access->copy);
 	*ret_iov = (struct iovec){ access->copy, size };
 	return 0;
 }
@@ -242,7 +243,7 @@ static ssize_t issue(struct rail *rail, struct link_access *access,
 
 /*
  * Who owns the memory may have closed it and made another of the same key, and
- * the word of that be under way: its owner is asked once more.
+ * the notice of that be under way: its owner is asked once more.
  */
 static void try_again(struct link_access *access, int error)
 {
@@ -302,11 +303,11 @@ void accesses_again(struct rail *rail)
 
 /* --- peers that have ended --- */
 
-void accesses_each_old(struct rail *rail, loss_tell *tell, void *arg)
+void accesses_each_old(struct rail *rail, loss_report *report, void *arg)
 {
 	for (struct link_access *a = rail->made_accesses; a != NULL;
 	     a = a->next_made)
-		owing_tell(rail, &a->owing, tell, arg);
+		awaited_report(rail, &a->awaited, report, arg);
 }
 
 /* The core, or who asks for its keys again, still has it. */
@@ -314,10 +315,10 @@ void accesses_leave_of(struct rail *rail, uint64_t number, int error)
 {
 	for (struct link_access *a = rail->made_accesses; a != NULL;
 	     a = a->next_made) {
-		if (!a->owing.is_used || a->owing.number != number)
+		if (!a->awaited.is_used || a->awaited.number != number)
 			continue;
-		rail->owed--;
-		a->owing.is_used = false;
+		rail->expected--;
+		a->awaited.is_used = false;
 		a->is_left = true;
 		access_completed(rail->ep, a->context, a->flags, error);
 	}
@@ -398,11 +399,11 @@ static ssize_t access_memory(struct fid_ep *fid, const struct fi_msg_rma *msg,
 		access->tells = peer->wants_events;
 		access->peer = msg->addr;
 		access->key = msg->rma_iov[0].key;
-		access->owing = (struct owing){ .is_used = true,
-						.number = peer->number };
+		access->awaited = (struct awaited){ .is_used = true,
+						    .number = peer->number };
 		result = issue(rail, access, msg, flags);
 		if (result == 0) {
-			rail->owed++;
+			rail->expected++;
 			rail_used(rail, size);
 		} else {
 			access_put(rail, access);

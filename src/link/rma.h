@@ -11,7 +11,7 @@ void access_ended(struct link_access *access, int error);
 /* Goes on with those of which the keys had changed. The rail is locked. */
 void accesses_again(struct rail *rail);
 /* As send_each_old(); ends those for the program that the core does not end. */
-void accesses_each_old(struct rail *rail, loss_tell *tell, void *arg);
+void accesses_each_old(struct rail *rail, loss_report *report, void *arg);
 void accesses_leave_of(struct rail *rail, uint64_t number, int error);
 void accesses_give_back(struct rail *rail);
 void accesses_drop(struct rail *rail);

@@ -128,7 +128,7 @@ bool send_answered(struct link_ep *ep, const struct link_frame *frame)
 	return true;
 }
 
-/* One at a time: what is told of it takes other locks. */
+/* One at a time: reporting it takes other locks. */
 static uint64_t waits_since_before(struct rail *rail, size_t i)
 {
 	struct link_ep *ep = rail->ep;
@@ -146,13 +146,14 @@ static uint64_t waits_since_before(struct rail *rail, size_t i)
 }
 
 void send_each_old(struct rail *rail,
-		   void (*tell)(struct rail *rail, uint64_t number, void *arg),
+		   void (*report)(struct rail *rail, uint64_t number,
+				  void *arg),
 		   void *arg)
 {
 	for (size_t i = 0; i < peek_at(rail->ep->send_count); i++) {
 		uint64_t number = waits_since_before(rail, i);
 		if (number != 0)
-			tell(rail, number, arg);
+			report(rail, number, arg);
 	}
 }
 
@@ -219,8 +220,8 @@ void send_drop_all(struct link_ep *ep)
 ssize_t send_injected(struct rail *rail, const struct peer *peer,
 		      const struct link_message *m)
 {
-	uint8_t room[LINK_INJECT_SIZE];
-	const void *data = iov_one(m->iov, m->count, room);
+	uint8_t buffer[LINK_INJECT_SIZE];
+	const void *data = iov_one(m->iov, m->count, buffer);
 	fi_addr_t to = peer->cores[rail->index];
 
 	if ((m->flags & FI_REMOTE_CQ_DATA) != 0)
@@ -251,7 +252,7 @@ static struct link_frame frame_of(const struct link_ep *ep,
 static bool may_wait(const struct rail *rail, const struct peer *peer)
 {
 	return peer->flow == NULL && peer->under_way < LINK_SENDS_MAX &&
-	       pending_has_room(rail, peer);
+	       pending_accepts(rail, peer);
 }
 
 static ssize_t send_eager(struct rail *rail, struct peer *peer,

@@ -61,7 +61,8 @@ bool send_answered(struct link_ep *ep, const struct link_frame *frame);
  * rail since the last call, or longer.
  */
 void send_each_old(struct rail *rail,
-		   void (*tell)(struct rail *rail, uint64_t number, void *arg),
+		   void (*report)(struct rail *rail, uint64_t number,
+				  void *arg),
 		   void *arg);
 /* Ends those that an endpoint has not answered. */
 void send_drop_of(struct rail *rail, uint64_t number, int error);

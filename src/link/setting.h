@@ -27,19 +27,19 @@
  */
 #define LINK_BUFFERS_SIZE (512 << 10)
 #define LINK_ASKS         1024  /* of an endpoint that wait for results */
-#define LINK_STRANGERS    4096  /* who are not in the vector, on a rail */
+#define LINK_UNLISTED_MAX 4096  /* who are not in the vector, on a rail */
 #define LINK_REMEMBERED   65536 /* who are not there any more, on a rail */
 #define LINK_FLOWS        16384 /* with these, where there are several rails */
 #define LINK_ASKERS       65536 /* who know what a core calls a region */
 #define LINK_EVENTS_MAX   65536 /* of control that nobody reads */
 #define LINK_EVENT_SIZE   4096  /* of one that a program writes */
-/* For whom only node and service are known, in ms: FI_FAIRLEAD_NAME_WAIT. */
+/* For peers of which only node and service are known, in ms: FI_FAIRLEAD_NAME_WAIT. */
 #define LINK_NAME_WAIT_MS     30000
 #define LINK_NAME_WAIT_MAX_MS UINT64_C(1000000000)
 #define LINK_POLL_BATCH       16
 #define LINK_SENDS_MAX        1024 /* frames to one peer that a core has */
 #define LINK_SENDS_WAITING    16   /* and that it does not take yet */
-#define LINK_SENDS_UNSAID     64   /* of them those that it tells no end of */
+#define LINK_SENDS_UNREPORTED 64   /* of them those that it tells no end of */
 /*
  * A fabric rail is looked at again after this part of the time since something
  * came by it, but after no more ticks than these: 4 to 8 us.

@@ -4,7 +4,7 @@
  * holding locks of its own: what is decided here calls no core.
  *
  * Messages nobody expects, and frames, get a buffer of ours at once, so that
- * nothing waits in the core but what there is no room for.
+ * nothing waits in the core but what does not fit here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static struct rail *rail_of(struct fid_peer_srx *srx)
 }
 
 /*
- * A message for which there is no room, on a core that does not ask again: it
+ * A message that does not fit, on a core that does not ask again: it
  * keeps the data, and those behind it wait here as well.
  */
 struct kept {
@@ -71,7 +71,7 @@ static struct arrival *buffer_take(struct rail *rail, size_t size)
 	if (arrival == NULL)
 		return NULL;
 	arrival->rail = rail;
-	arrival->iov = (struct iovec){ arrival->data, arrival->room };
+	arrival->iov = (struct iovec){ arrival->data, arrival->capacity };
 	return arrival;
 }
 
@@ -79,8 +79,8 @@ static struct arrival *buffer_take(struct rail *rail, size_t size)
 
 /*
  * Finds where one goes that the program sent: a receive, or a buffer. `entry`
- * is filled; NULL: that of the place is, and returned. -FI_ENOMEM: there is no
- * room, and nothing has changed.
+ * is filled; NULL: that of the receive or buffer is, and returned.
+ * -FI_ENOMEM: it does not fit, and nothing has changed.
  */
 static int place_message(struct rail *rail, fi_addr_t address, uint64_t tag,
 			 struct fi_peer_rx_entry *entry,
@@ -159,7 +159,7 @@ static bool has_waiting(const struct rail *rail)
 	return rail->late != NULL || rail->kept != NULL;
 }
 
-/* There is no room now: what the core is told, so that nothing is lost. */
+/* It does not fit now: the result for the core, so that nothing is lost. */
 static int refuse(struct rail *rail, const struct kept *what,
 		  struct fi_peer_rx_entry **ret_entry)
 {
@@ -223,8 +223,8 @@ static void take_frame(struct arrival *arrival)
 {
 	struct rail *rail = arrival->rail;
 	struct link_ep *ep = arrival->ep;
-	size_t size =
-		arrival->size < arrival->room ? arrival->size : arrival->room;
+	size_t size = arrival->size < arrival->capacity ? arrival->size
+							: arrival->capacity;
 
 	rail->late = NULL;
 	if (rail_take_frame(rail, arrival->data, size) != 0) {
@@ -237,7 +237,7 @@ static void take_frame(struct arrival *arrival)
 	link_unlock(&ep->matching);
 }
 
-/* Has the core put one there that it keeps; false without room. */
+/* Has the core put one there that it keeps; false without space. */
 static bool kept_start(struct rail *rail, struct kept *kept)
 {
 	const struct fi_ops_srx_peer *core = rail->shared.peer_ops;
@@ -389,7 +389,7 @@ static void shrink(struct arrival *arrival)
 	struct match *match = arrival->is_tagged ? &ep->tagged : &ep->untagged;
 	struct arrival *small;
 
-	if (arrival->size > arrival->room / 2)
+	if (arrival->size > arrival->capacity / 2)
 		return;
 	small = arrival_make(ep, arrival->size);
 	if (small == NULL)
@@ -402,7 +402,7 @@ static void shrink(struct arrival *arrival)
 	small->size = arrival->size;
 	memcpy(small->data, arrival->data, arrival->size);
 	match_replace(match, &arrival->match, &small->match);
-	ep->unexpected -= arrival->room - small->room;
+	ep->unexpected -= arrival->capacity - small->capacity;
 	arrival_free(ep, arrival);
 }
 

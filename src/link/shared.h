@@ -5,7 +5,7 @@
 #include "link/receive.h"
 
 int shared_open(struct rail *rail);
-/* Takes in what there was no room for before. */
+/* Takes in what did not fit before. */
 void shared_retry(struct rail *rail);
 void shared_drop(struct rail *rail);
 /* A message nobody expected is all there. */

@@ -67,12 +67,12 @@ void slab_taken(struct rail *rail, struct slab *slab)
 {
 	struct peer *peer = slab->peer;
 
-	rail->owed++;
+	rail->expected++;
 	if (peer == NULL)
 		return;
 	peer->under_way++;
-	slab->ends = peer->unsaid + 1;
-	peer->unsaid = 0;
+	slab->ends = peer->unreported + 1;
+	peer->unreported = 0;
 }
 
 static ssize_t slab_inject(struct rail *rail, struct slab *slab)
@@ -85,7 +85,7 @@ static ssize_t slab_inject(struct rail *rail, struct slab *slab)
 		return result;
 	if (peer != NULL && rail->way != RAIL_SHARED) {
 		peer->under_way++;
-		peer->unsaid++;
+		peer->unreported++;
 	}
 	rail_frame_gone(rail, slab, 0);
 	return 0;
@@ -98,8 +98,8 @@ ssize_t rail_slab_send(struct rail *rail, struct slab *slab)
 	void *desc;
 	ssize_t result;
 
-	if (slab->size <= rail->inject_size && !slab->is_told &&
-	    (peer == NULL || peer->unsaid < LINK_SENDS_UNSAID))
+	if (slab->size <= rail->inject_size && !slab->needs_completion &&
+	    (peer == NULL || peer->unreported < LINK_SENDS_UNREPORTED))
 		return slab_inject(rail, slab);
 	result = rail_slab_desc(rail, slab, &desc);
 	if (result == 0)
@@ -114,16 +114,16 @@ void slab_sent(struct rail *rail, struct slab *slab, int error)
 {
 	struct peer *peer = slab->peer;
 
-	rail->owed--;
+	rail->expected--;
 	if (peer != NULL)
 		peer->under_way -= slab->ends;
 	rail_frame_gone(rail, slab, error);
 	if (error == LOSS_ERROR && peer != NULL)
-		loss_said(rail, peer);
+		loss_reported(rail, peer);
 }
 
 /* What is answered by the peer is lost where the core loses it silently. */
-static bool is_told(const struct rail *rail, enum frame_kind kind)
+static bool needs_completion(const struct rail *rail, enum frame_kind kind)
 {
 	return rail->way != RAIL_SHARED &&
 	       (kind == FRAME_READY || kind == FRAME_PUSH ||
@@ -157,10 +157,10 @@ int rail_send_frame(struct rail *rail, struct peer *peer,
 	if (frame_is_counted(frame->kind))
 		frame->sequence = peer->sequence = order_after(peer->sequence);
 	slab->size = frame_encode(frame, slab->bytes);
-	slab->size += iov_gather(iov, count, slab->bytes + slab->size);
+	slab->size += iov_flatten(iov, count, slab->bytes + slab->size);
 	slab->flow = NULL;
 	slab->peer = peer;
-	slab->is_told = is_told(rail, frame->kind);
+	slab->needs_completion = needs_completion(rail, frame->kind);
 	slab->to = peer->cores[rail->index];
 	slab->ends_send = with != NULL;
 	if (with != NULL) {
@@ -190,18 +190,18 @@ int rail_send_frame(struct rail *rail, struct peer *peer,
 void rail_asked(struct rail *rail)
 {
 	if (has_flows(rail))
-		rail->ep->flows->owed++;
+		rail->ep->flows->expected++;
 	else
-		rail->owed++;
+		rail->expected++;
 }
 
 void rail_answered(struct rail *rail)
 {
-	unsigned int *owed =
-		has_flows(rail) ? &rail->ep->flows->owed : &rail->owed;
+	unsigned int *expected =
+		has_flows(rail) ? &rail->ep->flows->expected : &rail->expected;
 
-	if (*owed > 0)
-		--*owed;
+	if (*expected > 0)
+		--*expected;
 }
 
 /* From now on it can tell by itself whose messages are ours. */
@@ -214,7 +214,7 @@ static void take_known(struct rail *rail, const struct link_frame *frame)
 		return;
 	peer->knows_us = rail->way != RAIL_FRAMED || rail->direct_size > 0;
 	if (peer->was_greeted)
-		rail->owed--;
+		rail->expected--;
 }
 
 static int take_frame(struct rail *rail, const struct link_frame *frame)

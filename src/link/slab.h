@@ -16,10 +16,10 @@ struct slab {
 	 * the last, and the next peer's first. */
 	struct peer *peer;
 	struct slab *last, *next_peer;
-	uint16_t ends;  /* so many frames have ended when this one has */
-	bool is_told;   /* the core has to tell its end */
-	bool was_seen;  /* waits since before the last look: loss.c */
-	bool is_direct; /* it came as a message, with a tag: direct.c */
+	uint16_t ends;         /* so many frames have ended when this one has */
+	bool needs_completion; /* the core has to tell its end */
+	bool was_seen;         /* waits since before the last look: loss.c */
+	bool is_direct;        /* it came as a message, with a tag: direct.c */
 	bool ends_send; /* a send of the program's ends with it, as follows */
 	void *context;
 	uint64_t flags;
@@ -52,7 +52,7 @@ void slabs_post(struct rail *rail);
 void slab_came(struct rail *rail, struct slab *slab,
 	       const struct fi_cq_tagged_entry *entry, fi_addr_t source);
 /*
- * Takes them in in the order in which they came. One for which there is no room
+ * Takes them in in the order in which they came. One that does not fit
  * waits, and those behind it with it; their buffers are not posted meanwhile, so
  * that senders wait in the end.
  */

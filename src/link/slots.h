@@ -5,20 +5,20 @@
 #include "link/presence.h"
 #include "link/rail.h"
 
-/* Whom a core of shared memory knows; see seats.c. */
-struct seat {
+/* Whom a core of shared memory knows; see slots.c. */
+struct slot {
 	fi_addr_t core; /* or FI_ADDR_NOTAVAIL */
 	struct presence_process process;
 };
 
-int seats_open(struct rail *rail);
+int slots_open(struct rail *rail);
 /*
  * Has the core know an endpoint. Returns 0 and its address there, and whose it is;
- * -ENOENT: it is gone, or not there yet; -ENOSPC: there is no room for it.
+ * -ENOENT: it is gone, or not there yet; -ENOSPC: all slots are taken.
  */
-int seat_take(struct rail *rail, uint64_t number, fi_addr_t *ret_core,
+int slot_take(struct rail *rail, uint64_t number, fi_addr_t *ret_core,
 	      struct presence_process *ret_process);
 /* It is not in the vector any more, under any address. */
-void seat_leave(struct rail *rail, fi_addr_t core);
+void slot_leave(struct rail *rail, fi_addr_t core);
 /* Forgets who is gone and not in the vector, now and then. */
-void seats_look(struct rail *rail);
+void slots_look(struct rail *rail);

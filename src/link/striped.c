@@ -97,9 +97,9 @@ static void striped_drop(struct stripes *stripes)
 
 _Static_assert(_Alignof(struct striped) <= _Alignof(struct arrival) &&
 		       sizeof(struct striped) != LINK_INJECT_SIZE,
-	       "a message to be read has room for that behind it");
+	       "a message to be read has memory for that behind it");
 
-size_t striped_room(void)
+size_t striped_capacity(void)
 {
 	return sizeof(struct striped);
 }

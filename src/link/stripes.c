@@ -6,7 +6,7 @@
  * what it does for other peers.
  *
  * What waits is looked at only when something can have changed for it: each peer's
- * in turn, and of one peer's the first, until no rail has room.
+ * in turn, and of one peer's the first, until all rails are full.
  */
 #include "link/stripes.h"
 #include "link/loss.h"
@@ -147,7 +147,7 @@ static int piece_issue(struct piece *piece, struct rail *rail)
 	}
 	piece->rail = rail;
 	piece->tries++;
-	rail->owed++;
+	rail->expected++;
 	rail->load += piece->size;
 	rail_carried(rail, piece->size);
 	s->under_way++;
@@ -312,7 +312,7 @@ void piece_ended(struct piece *piece, int error)
 	struct stripes *s = piece->of;
 	struct rail *rail = piece->rail;
 
-	rail->owed--;
+	rail->expected--;
 	rail->load -= piece->size;
 	rail->ep->flows->can_read = true;
 	DL_DELETE2(rail->pieces, piece, before, after);
@@ -421,7 +421,7 @@ static void stripes_come(struct flows *flows)
 	flows->can_read = true;
 }
 
-/* No rail has room for one more piece of any size. */
+/* All rails are full, for pieces of any size. */
 static bool is_full(const struct flows *flows)
 {
 	for (unsigned int i = 0; i < flows->count; i++) {

@@ -24,7 +24,7 @@ struct stripes_use {
 	/* All are there, or there is an error; no callback of a core is under
 	 * way. 0: they are the owner's again. -FI_ENOMEM: not now. */
 	int (*end)(struct stripes *stripes);
-	/* The endpoint is closed: as end(), but nobody is told. */
+	/* The endpoint is closed: as end(), but nobody is notified. */
 	void (*drop)(struct stripes *stripes);
 };
 
@@ -56,6 +56,6 @@ void stripes_start(struct stripes *stripes);
 
 /* --- striped.c: messages that are read so. No lock is held. --- */
 
-/* What one takes of its arrival's room. */
-size_t striped_room(void);
+/* What one takes of its arrival's memory. */
+size_t striped_capacity(void);
 void striped_start(struct receive *receive, struct arrival *arrival);

@@ -76,7 +76,7 @@ static void timer_set(struct wait *wait, unsigned int ns)
 	timerfd_settime(wait->fd, 0, &in, NULL);
 }
 
-/* Setting the timer anew makes the descriptor unreadable, too. */
+/* Setting the timer again makes the descriptor unreadable, too. */
 int wait_try(struct wait *wait, bool has_something)
 {
 	unsigned int pause_ns;

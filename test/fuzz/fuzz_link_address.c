@@ -16,9 +16,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	/* Rails that were not told are unknown: they take no room. */
 	unsigned int count = address.rail_count;
-	address.rail_count = address.told_count;
+	address.rail_count = address.known_count;
 	fuzz_check(link_address_encode(&address, again) ==
-		   (int)address.told_count);
+		   (int)address.known_count);
 	again[3] |= (uint8_t)(count << 4);
 	again[3] &= (uint8_t)(count << 4 | 15);
 	fuzz_check(memcmp(bytes, again, sizeof(bytes)) == 0);

@@ -60,29 +60,29 @@ int link_address_encode(const struct link_address *address,
 			uint8_t ret_bytes[LINK_ADDRESS_SIZE])
 {
 	uint8_t rails[LINK_ADDRESS_SIZE - RAILS_AT] = { 0 };
-	unsigned int told = 0, kinds = 0;
+	unsigned int known = 0, kinds = 0;
 	size_t used = 0;
-	for (; told < address->rail_count; told++) {
-		enum address_kind kind = kind_of(&address->rails[told]);
-		size_t size = rail_encode(&address->rails[told], kind,
+	for (; known < address->rail_count; known++) {
+		enum address_kind kind = kind_of(&address->rails[known]);
+		size_t size = rail_encode(&address->rails[known], kind,
 					  rails + used, sizeof(rails) - used);
 		if (size == 0)
 			break;
 		used += size;
-		kinds |= (unsigned int)kind << 2 * told;
+		kinds |= (unsigned int)kind << 2 * known;
 	}
-	if (told == 0 && address->rail_count > 0)
+	if (known == 0 && address->rail_count > 0)
 		return -EMSGSIZE;
 	ret_bytes[0] = MAGIC;
 	ret_bytes[1] = VERSION;
 	ret_bytes[2] = (uint8_t)address->flags;
-	ret_bytes[3] = (uint8_t)(address->rail_count << 4 | told);
+	ret_bytes[3] = (uint8_t)(address->rail_count << 4 | known);
 	le_put16(ret_bytes + 4, (uint16_t)kinds);
 	le_put32(ret_bytes + 6, address->digest);
 	le_put64(ret_bytes + 10, address->number);
 	le_put64(ret_bytes + 18, address->node);
 	memcpy(ret_bytes + RAILS_AT, rails, sizeof(rails));
-	return (int)told;
+	return (int)known;
 }
 
 /* Returns the bytes read, or 0 if what is there is no such address. */
@@ -119,11 +119,11 @@ static int rails_decode(const uint8_t *bytes, struct link_address *address)
 	unsigned int kinds = le_get16(bytes + 4);
 	size_t at = RAILS_AT;
 	if (address->rail_count > RAILS_MAX ||
-	    address->told_count > address->rail_count ||
-	    (address->told_count == 0 && address->rail_count > 0) ||
-	    kinds >> 2 * address->told_count != 0)
+	    address->known_count > address->rail_count ||
+	    (address->known_count == 0 && address->rail_count > 0) ||
+	    kinds >> 2 * address->known_count != 0)
 		return -EINVAL;
-	for (unsigned int i = 0; i < address->told_count; i++) {
+	for (unsigned int i = 0; i < address->known_count; i++) {
 		size_t size =
 			rail_decode(&address->rails[i],
 				    (enum address_kind)(kinds >> 2 * i & 3),
@@ -158,7 +158,7 @@ int link_address_decode(const uint8_t bytes[LINK_ADDRESS_SIZE],
 		.number = le_get64(bytes + 10),
 		.node = le_get64(bytes + 18),
 		.rail_count = bytes[3] >> 4,
-		.told_count = bytes[3] & 15,
+		.known_count = bytes[3] & 15,
 	};
 	if (bytes[0] != MAGIC)
 		return error_set(error, -EINVAL,
@@ -190,7 +190,7 @@ void link_address_name(struct link_address *ret_name, uint32_t digest,
 	if (place == NULL)
 		return;
 	ret_name->rails[0] = *place;
-	ret_name->rail_count = ret_name->told_count = 1;
+	ret_name->rail_count = ret_name->known_count = 1;
 }
 
 /* Numbers by chance have their upper bit clear, too; see endpoint.c. */

@@ -8,8 +8,8 @@
  *	byte 0   0xfa
  *	     1   version: 1
  *	     2   flags
- *	     3   fabric rails: in all (upper four bits), told here (lower four)
- *	     4   kinds of those told: two bits each, the first in the lowest
+ *	     3   fabric rails: in all (upper four bits), given here (lower four)
+ *	     4   kinds of those given: two bits each, the first in the lowest
  *	     6   digest of the link          (little-endian, as what follows)
  *	    10   the endpoint's number
  *	    18   node identity
@@ -33,7 +33,7 @@ enum link_address_flags {
 	LINK_HAS_LOCAL = 1,    /* has a rail over shared memory */
 	LINK_READS = 2,        /* may read other processes' memory */
 	LINK_READABLE = 4,     /* other processes may read its memory */
-	LINK_WANTS_EVENTS = 8, /* is to be told what was done to its memory */
+	LINK_WANTS_EVENTS = 8, /* wants to know what was done to its memory */
 	LINK_NAMED = 16,       /* a name: see below */
 	LINK_ANY_NODE = 32,    /* of a name: only the service was said */
 };
@@ -49,8 +49,8 @@ struct link_address {
 		digest; /* of the link's text and settings: equal, or no peers */
 	uint64_t number; /* random: names the endpoint, and its shared memory */
 	uint64_t node;   /* equal for those that can share memory */
-	unsigned int rail_count; /* fabric rails, at most RAILS_MAX */
-	unsigned int told_count; /* of them: the first that are known */
+	unsigned int rail_count;  /* fabric rails, at most RAILS_MAX */
+	unsigned int known_count; /* of them: the first that are known */
 	struct rail_address rails[RAILS_MAX];
 };
 
@@ -67,7 +67,7 @@ void link_address_name(struct link_address *ret_name, uint32_t digest,
 uint64_t link_address_number(uint64_t node, const char *service);
 
 /*
- * Encodes as many of the first rails as there is room for; told_count is not
+ * Encodes as many of the first rails as fit; known_count is not
  * looked at. Returns their number, or -EMSGSIZE when there are rails, and not
  * even the first one's address fits.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a job's lane makes of a link: its fabric rails are devices of the lane. Pure.
- * A lane is told by the names of its devices, with commas in between, as it is
+ * A lane is given by the names of its devices, with commas in between, as it is
  * in FAIRLEAD_INTERFACES.
  */
 #pragma once

@@ -33,7 +33,7 @@ void match_fini(struct match *m)
 }
 
 /*
- * The index of a shape, made if there is room: one without receives may be
+ * The index of a shape, made if it fits: one without receives may be
  * made into another. MATCH_SHAPES_MAX if there is none.
  */
 static unsigned shape_of(struct match *m, bool any_source, uint64_t ignore)

@@ -125,7 +125,7 @@ void match_remove(struct match *m, struct match_receive *r);
 /*
  * Messages from `source` are from `name` from now on, as when the address of a
  * sender becomes known, or is no more its. In their order, those that a posted receive takes now
- * are taken out and told to `taken`, which may not call this module.
+ * are taken out and passed to `taken`, which may not call this module.
  */
 void match_rename(struct match *m, uint64_t source, uint64_t name,
 		  void (*taken)(void *arg, struct match_receive *r,

@@ -51,7 +51,7 @@ void order_add_rail(struct order *o, unsigned int rail)
 
 /* --- frames that go --- */
 
-bool order_has_room(const struct order *o)
+bool order_accepts(const struct order *o)
 {
 	return o->last - o->acked < ORDER_WINDOW;
 }
@@ -94,12 +94,12 @@ enum order_verdict order_came(struct order *o, unsigned int rail,
 	if (number == order_after(o->taken))
 		return ORDER_TAKE;
 	if (order_is_later(number, o->taken)) {
-		o->rails[rail].owes_ack |= !o->is_missing;
+		o->rails[rail].needs_ack |= !o->is_missing;
 		o->is_missing = true;
 		return ORDER_LEAVE;
 	}
-	if (++o->untold >= ORDER_ACK_EACH)
-		o->rails[rail].owes_ack = true;
+	if (++o->unacked >= ORDER_ACK_EACH)
+		o->rails[rail].needs_ack = true;
 	return ORDER_LEAVE;
 }
 
@@ -108,19 +108,19 @@ void order_taken(struct order *o, unsigned int rail, uint32_t number,
 {
 	o->taken = number;
 	o->is_missing = false;
-	if (++o->untold >= ORDER_ACK_EACH || is_urgent)
-		o->rails[rail].owes_ack = true;
+	if (++o->unacked >= ORDER_ACK_EACH || is_urgent)
+		o->rails[rail].needs_ack = true;
 }
 
-void order_asked(struct order *o, unsigned int rail, uint32_t probe)
+void order_probed(struct order *o, unsigned int rail, uint32_t probe)
 {
 	if (probe == 0)
 		return;
-	o->rails[rail].owes_ack = true;
+	o->rails[rail].needs_ack = true;
 	o->rails[rail].answer = probe;
 }
 
-/* It is well again, or was never told to be otherwise. */
+/* It is well again, or was never reported otherwise. */
 static void rail_lives(struct order *o, unsigned int rail)
 {
 	bool has_failed = o->rails[rail].has_failed;
@@ -177,49 +177,51 @@ int order_acked(struct order *o, unsigned int rail, uint32_t up_to,
 
 /* --- what is not numbered --- */
 
-bool order_word(struct order *o, unsigned int refused, struct order_word *word)
+bool order_next_control(struct order *o, unsigned int refused,
+			struct order_control *control)
 {
 	for (unsigned int i = 0; i < o->count && !o->is_lost; i++) {
 		const struct order_rail *r = &o->rails[i];
 		bool is_probe =
-			r->owes_probe || (!o->is_known && i == o->rail &&
-					  r->is_there && o->last != 0);
-		if ((refused >> i & 1) != 0 || (!is_probe && !r->owes_ack))
+			r->needs_probe || (!o->is_known && i == o->rail &&
+					   r->is_there && o->last != 0);
+		if ((refused >> i & 1) != 0 || (!is_probe && !r->needs_ack))
 			continue;
-		*word = (struct order_word){ .is_probe = is_probe,
-					     .rail = i,
-					     .up_to = o->taken };
+		*control = (struct order_control){ .is_probe = is_probe,
+						   .rail = i,
+						   .up_to = o->taken };
 		if (is_probe)
-			word->probe =
-				r->owes_probe ? order_after(o->probes) : 0;
+			control->probe =
+				r->needs_probe ? order_after(o->probes) : 0;
 		else
-			word->probe = r->answer;
-		word->is_missing = !is_probe && o->is_missing;
+			control->probe = r->answer;
+		control->is_missing = !is_probe && o->is_missing;
 		return true;
 	}
 	return false;
 }
 
-void order_said(struct order *o, const struct order_word *word, uint64_t now_us)
+void order_control_sent(struct order *o, const struct order_control *control,
+			uint64_t now_us)
 {
-	struct order_rail *r = &o->rails[word->rail];
+	struct order_rail *r = &o->rails[control->rail];
 
-	if (!word->is_probe) {
-		r->owes_ack = false;
+	if (!control->is_probe) {
+		r->needs_ack = false;
 		r->answer = 0;
-		o->untold = 0;
+		o->unacked = 0;
 		return;
 	}
 	o->is_known = true;
-	if (word->probe == 0)
+	if (control->probe == 0)
 		return;
-	o->probes = r->probe = word->probe;
-	r->owes_probe = false;
-	r->probe_after = word->rail == o->rail ? o->sent : o->acked;
+	o->probes = r->probe = control->probe;
+	r->needs_probe = false;
+	r->probe_after = control->rail == o->rail ? o->sent : o->acked;
 	r->probe_turn = o->turn;
 	if (r->has_failed) {
 		r->is_asked = true;
-		r->asked_us = now_us;
+		r->probed_us = now_us;
 	}
 }
 
@@ -256,7 +258,7 @@ void order_rail_failed(struct order *o, unsigned int rail, uint64_t now_us)
 	if (now_us - r->failed_us > 2 * ORDER_RETRY_MAX)
 		r->pause_us = ORDER_RETRY_US;
 	r->has_failed = true;
-	r->is_asked = r->owes_probe = r->owes_ack = false;
+	r->is_asked = r->needs_probe = r->needs_ack = false;
 	r->answer = 0;
 	r->others_us = 0;
 	r->doubts = 0;
@@ -328,11 +330,11 @@ static void ask(struct order *o, uint64_t now_us)
 		struct order_rail *r = &o->rails[i];
 		if (!order_is_usable(o, i) || (goes_on && !r->is_asked))
 			continue;
-		r->owes_probe = true;
+		r->needs_probe = true;
 		if (goes_on)
 			continue;
 		r->is_asked = true;
-		r->asked_us = now_us;
+		r->probed_us = now_us;
 		r->others_us = 0;
 	}
 	o->progress_us = now_us;
@@ -347,10 +349,10 @@ static void try_failed(struct order *o, bool is_last, uint64_t now_us)
 		struct order_rail *r = &o->rails[i];
 		if (!r->is_there || !r->has_failed ||
 		    (now_us < r->retry_us &&
-		     (!is_last || now_us < r->asked_us + ORDER_RETRY_US)))
+		     (!is_last || now_us < r->probed_us + ORDER_RETRY_US)))
 			continue;
-		r->owes_probe = true;
-		r->asked_us = now_us;
+		r->needs_probe = true;
+		r->probed_us = now_us;
 		r->retry_us = now_us + r->pause_us;
 		if (r->pause_us < ORDER_RETRY_MAX)
 			r->pause_us *= 2;

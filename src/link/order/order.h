@@ -33,13 +33,13 @@ struct order_rail {
 	bool is_there; /* leads to the peer */
 	bool has_failed;
 	bool was_refused; /* nobody is there: the peer's node said so */
-	bool owes_probe, owes_ack;
+	bool needs_probe, needs_ack;
 	uint32_t answer;      /* the probe that the ack answers, or 0 */
 	uint32_t probe;       /* that was sent by it last */
 	bool is_asked;        /* whose answer is waited for */
 	uint32_t probe_after; /* the last frame that went before it */
 	uint32_t probe_turn;
-	uint64_t asked_us;
+	uint64_t probed_us;
 	uint64_t others_us; /* when another rail answered meanwhile, or 0 */
 	unsigned int doubts;
 	unsigned int reads; /* of the peer's memory, that are under way */
@@ -52,17 +52,17 @@ struct order {
 	struct order_rail rails[RAILS_MAX];
 	unsigned int first; /* the rail that is preferred */
 	unsigned int rail;  /* by which frames go now */
-	bool is_known;      /* the peer was told who we are */
+	bool is_known;      /* the peer knows who we are */
 	bool is_lost;       /* it is not reached any more */
 	uint32_t probes;
-	uint32_t turn;       /* of sending: since frames were last sent again */
-	uint32_t last;       /* number that was given to a frame */
-	uint32_t sent;       /* up to it, in this turn */
-	uint32_t acked;      /* up to it */
-	uint32_t taken;      /* of the peer's, up to it */
-	unsigned int wants;  /* what else the peer is needed for */
-	unsigned int untold; /* of these, that it was not told */
-	bool is_missing;     /* it is told that one is missing */
+	uint32_t turn;      /* of sending: since frames were last sent again */
+	uint32_t last;      /* number that was given to a frame */
+	uint32_t sent;      /* up to it, in this turn */
+	uint32_t acked;     /* up to it */
+	uint32_t taken;     /* of the peer's, up to it */
+	unsigned int wants; /* what else the peer is needed for */
+	unsigned int unacked; /* of these */
+	bool is_missing;      /* one is reported missing */
 	uint64_t progress_us, patience_us;
 	uint64_t failed_us; /* the last rail has failed */
 	/* As order_init() sets them: ORDER_SILENCE_US, ORDER_LOST_US. */
@@ -93,7 +93,7 @@ void order_add_rail(struct order *order, unsigned int rail);
 /* --- frames that go --- */
 
 /* Whether one more can be kept. */
-bool order_has_room(const struct order *order);
+bool order_accepts(const struct order *order);
 /* Numbers a frame, which is to be kept. */
 uint32_t order_number(struct order *order, uint64_t now_us);
 /* The number to be sent next, by `order->rail`; 0: none, or not now. */
@@ -109,11 +109,11 @@ enum order_verdict {
 };
 enum order_verdict order_came(struct order *order, unsigned int rail,
 			      uint32_t number);
-/* `is_urgent`: its sender waits for word of it. */
+/* `is_urgent`: its sender waits for control of it. */
 void order_taken(struct order *order, unsigned int rail, uint32_t number,
 		 bool is_urgent);
 /* The peer's probe; 0: it has said who it is, and asks nothing. */
-void order_asked(struct order *order, unsigned int rail, uint32_t probe);
+void order_probed(struct order *order, unsigned int rail, uint32_t probe);
 /*
  * An ack: frames up to `up_to` need not be kept any more. Returns 0, or -EPROTO
  * for what cannot be; nothing has changed then.
@@ -123,18 +123,18 @@ int order_acked(struct order *order, unsigned int rail, uint32_t up_to,
 
 /* --- probes and acks that go: what is not numbered --- */
 
-struct order_word {
+struct order_control {
 	bool is_probe; /* else an ack */
 	unsigned int rail;
 	uint32_t up_to, probe; /* ack: that it answers, or 0 */
 	bool is_missing;
 };
 /* What is to be said now, by a rail not in `refused`. False: nothing. */
-bool order_word(struct order *order, unsigned int refused,
-		struct order_word *ret_word);
+bool order_next_control(struct order *order, unsigned int refused,
+			struct order_control *ret_word);
 /* It was said. */
-void order_said(struct order *order, const struct order_word *word,
-		uint64_t now_us);
+void order_control_sent(struct order *order,
+			const struct order_control *control, uint64_t now_us);
 
 /* --- rails --- */
 
@@ -155,7 +155,7 @@ static inline bool order_is_usable(const struct order *order, unsigned int rail)
 	return order->rails[rail].is_there && !order->rails[rail].has_failed;
 }
 /*
- * Whether anything is owed, so that order_tick() has to be called. Nothing is to
+ * Whether anything is outstanding, so that order_tick() has to be called. Nothing is to
  * who is lost, or is said to it.
  */
 bool order_is_busy(const struct order *order);

@@ -56,7 +56,7 @@ static void liars_introduce(struct pair *pair, struct raw *raw)
 		address.number = frame.sender = liars[i].number;
 		address.node = any();
 		if (i % 2 == 1)
-			address.rail_count = address.told_count = 1;
+			address.rail_count = address.known_count = 1;
 		for (unsigned int k = 0; k < address.rail_count; k++) {
 			size = sizeof(address.rails[k].bytes);
 			pair_do(fi_getname(&raw->ep->fid,

@@ -59,7 +59,7 @@ static void wait_for_answer(struct pair *pair, struct raw *raw,
 
 static void introduce_many(struct pair *pair, struct raw *raw, uint64_t first)
 {
-	unsigned int count = raw->has_several ? LINK_FLOWS : LINK_STRANGERS;
+	unsigned int count = raw->has_several ? LINK_FLOWS : LINK_UNLISTED_MAX;
 	uint8_t bytes[FRAME_READY_MAX];
 
 	for (uint64_t i = first; i < first + count; i++) {

@@ -129,7 +129,7 @@ static void be_many(struct lone *client, const uint8_t *server,
 			pair_check(is_only() && i >= SEATS);
 			lone_endpoint_close(first);
 			first->ep = NULL;
-			/* The server gives its seat back some time. */
+			/* The server gives its slot back some time. */
 			while (fi_av_insert(clients[i].av, server, 1, &to, 0,
 					    NULL) != 1)
 				sched_yield();

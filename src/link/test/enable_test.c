@@ -164,7 +164,7 @@ static void messages_go(struct side *a, struct side *b)
 
 /* --- cases --- */
 
-/* Who had a seat for one that is gone lets go of its shared memory. */
+/* Who had a slot for one that is gone lets go of its shared memory. */
 static bool is_as_before_for(struct side *other, struct open before)
 {
 	for (unsigned int i = 0; i < 1000; i++)

@@ -110,7 +110,7 @@ static bool folder_that_is_read_only(void)
 	       mount("none", "/dev/shm", "tmpfs", MS_RDONLY, NULL) == 0;
 }
 
-static bool folder_without_room(void)
+static bool folder_without_space(void)
 {
 	return own_mounts() &&
 	       mount("none", "/dev/shm", "tmpfs", 0, "size=1m") == 0;
@@ -209,7 +209,7 @@ static const struct own {
 	  .is_short = true },
 	{ "its own /dev/shm", own_folder, .is_short = true },
 	{ "a /dev/shm that is read only", folder_that_is_read_only },
-	{ "a /dev/shm without room", folder_without_room, .is_short = true },
+	{ "a /dev/shm without space", folder_without_space, .is_short = true },
 	{ "no /dev/shm", no_folder },
 	{ "another user", other_user, .is_short = true },
 	{ "another group", other_group },
@@ -227,7 +227,7 @@ static bool is_to_be_run(const struct own *it)
 	const char *length = getenv("FAIRLEAD_TEST");
 
 	if (strcmp(getenv("FI_FAIRLEAD_LINKS"), "shm") == 0)
-		return it->is_short && it->get != folder_without_room;
+		return it->is_short && it->get != folder_without_space;
 	return it->is_short || length == NULL || strcmp(length, "short") != 0;
 }
 

@@ -55,7 +55,7 @@ void model_init(struct model *model, uint64_t seed);
 struct model_take *model_add(struct model *model,
 			     const struct model_take *take);
 /*
- * Finds it anew for all, when one is out. Those that have ended (`has_ended`) must
+ * Finds it again for all, when one is out. Those that have ended (`has_ended`) must
  * get what they got before: returns whether that is so.
  */
 bool model_renew(struct model *model,

@@ -64,7 +64,7 @@ void pair_tell(struct pair *pair)
 	tell_from(pair->receive_cq);
 }
 
-void pair_wait_told(struct pair *pair, atomic_bool *done)
+void pair_wait_done(struct pair *pair, atomic_bool *done)
 {
 	while (!atomic_load(done))
 		pair_tell(pair);

@@ -79,8 +79,8 @@ void pair_progress(struct pair *pair);
  * an atomic_bool, which whoever reads the completion sets.
  */
 void pair_tell(struct pair *pair);
-void pair_wait_told(struct pair *pair, atomic_bool *done);
-#define pair_retry_told(pair, call)                           \
+void pair_wait_done(struct pair *pair, atomic_bool *done);
+#define pair_retry_done(pair, call)                           \
 	do {                                                  \
 		long taken;                                   \
 		while ((taken = (long)(call)) == -FI_EAGAIN)  \

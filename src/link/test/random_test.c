@@ -47,7 +47,7 @@ static struct {
 	bool is_cancelling;
 	struct came came[CAME_MAX];
 	unsigned int came_count;
-	uint8_t *free_rooms[AHEAD];
+	uint8_t *free_buffers[AHEAD];
 	unsigned int free_count;
 	fi_addr_t nobody;
 } w;
@@ -73,10 +73,10 @@ static bool has_ended(const struct model_take *take)
 static void ends(struct posted *p)
 {
 	p->has_ended = true;
-	w.free_rooms[w.free_count++] = p->room;
+	w.free_buffers[w.free_count++] = p->room;
 }
 
-static void check_told(uint32_t number, const struct fi_cq_tagged_entry *entry)
+static void check_entry(uint32_t number, const struct fi_cq_tagged_entry *entry)
 {
 	const struct model_message *m;
 
@@ -96,7 +96,7 @@ static void check_got(const struct posted *p, uint32_t number,
 {
 	const struct model_message *m = &w.in.messages[number];
 
-	check_told(number, entry);
+	check_entry(number, entry);
 	pair_check(memcmp(at, bytes + m->offset, m->size) == 0);
 	pair_check(w.by[number] == NULL);
 	w.by[number] = p;
@@ -283,7 +283,7 @@ static struct posted *posted_add(const struct model_take *take)
 	struct posted *p = &w.posted[w.in.take_count];
 
 	pair_check(w.in.take_count < MODEL_TAKES);
-	*p = (struct posted){ .room = w.free_rooms[--w.free_count] };
+	*p = (struct posted){ .room = w.free_buffers[--w.free_count] };
 	p->take = model_add(&w.in, take);
 	return p;
 }
@@ -387,7 +387,7 @@ static bool look_for(struct pair *pair, struct model_take *take, void *context,
 		poll_all(pair, &look);
 	pair_check(look.is_there || !must);
 	if (look.is_there)
-		check_told(take->first, &look.entry);
+		check_entry(take->first, &look.entry);
 	seen.looks += look.is_there;
 	return look.is_there;
 }
@@ -429,7 +429,7 @@ static void claim(struct pair *pair)
 	take.kind = TAKE_THIS;
 	take.room = MODEL_LARGEST;
 	p->take = model_add(&w.in, &take);
-	p->room = w.free_rooms[--w.free_count];
+	p->room = w.free_buffers[--w.free_count];
 	p->is_to_fetch = true;
 	seen.claims++;
 }
@@ -559,7 +559,7 @@ static void open_all(struct pair *pair)
 	for (unsigned int i = 0; i < AHEAD; i++) {
 		uint8_t *room = malloc(MODEL_LARGEST);
 		pair_check(room != NULL);
-		w.free_rooms[w.free_count++] = room;
+		w.free_buffers[w.free_count++] = room;
 	}
 	pair_do(fi_setopt(&pair->ep->fid, FI_OPT_ENDPOINT,
 			  FI_OPT_MIN_MULTI_RECV, &least, sizeof(least)));
@@ -585,7 +585,7 @@ static void each_message_comes_where_the_model_says(struct pair *pair)
 		run_seed(pair, seed);
 	}
 	while (w.free_count > 0)
-		free(w.free_rooms[--w.free_count]);
+		free(w.free_buffers[--w.free_count]);
 	printf("%lu messages, %lu receives, %lu for many; %lu cancelled, %lu "
 	       "too late; %lu looked at, %lu claimed\n",
 	       seen.messages, seen.takes, seen.many, seen.cancelled, seen.late,

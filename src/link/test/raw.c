@@ -37,7 +37,7 @@ static void raw_insert(struct raw *raw, const struct pair *pair)
 	pair_do(link_address_decode(pair->peer_name, &address, NULL));
 	snprintf(name, sizeof(name), "fairlead-%016llx",
 		 (unsigned long long)address.number);
-	if (address.told_count > 0)
+	if (address.known_count > 0)
 		bytes = address.rails[0].bytes;
 	pair_check(fi_av_insert(raw->av, bytes, 1, &raw->to, 0, NULL) == 1);
 }

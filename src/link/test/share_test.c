@@ -57,10 +57,10 @@ static void speak(struct opener *o, struct fid_ep *ep, size_t size,
 	pair_fill(o->out, size, seed);
 	pair_do(fi_trecv(pair->ep, o->in, sizeof(o->in), NULL, FI_ADDR_UNSPEC,
 			 o->number, 0, &received));
-	pair_retry_told(pair, fi_tsend(ep, o->out, size, NULL, o->old,
+	pair_retry_done(pair, fi_tsend(ep, o->out, size, NULL, o->old,
 				       o->number, &sent));
-	pair_wait_told(pair, &sent);
-	pair_wait_told(pair, &received);
+	pair_wait_done(pair, &sent);
+	pair_wait_done(pair, &received);
 	pair_check(pair_is_filled(o->in, size, seed));
 }
 
@@ -110,11 +110,11 @@ static void *speak_with_other(void *arg)
 		here = atomic_load(&is_over);
 		pair_do(fi_trecv(pair->ep, &there, sizeof(there), NULL,
 				 pair->peer, TAG_OF_PAIR, 0, &received));
-		pair_retry_told(pair,
+		pair_retry_done(pair,
 				fi_tsend(pair->ep, &here, sizeof(here), NULL,
 					 pair->peer, TAG_OF_PAIR, &sent));
-		pair_wait_told(pair, &sent);
-		pair_wait_told(pair, &received);
+		pair_wait_done(pair, &sent);
+		pair_wait_done(pair, &received);
 	}
 	return NULL;
 }

@@ -57,7 +57,7 @@ void insert(struct pair *pair);
 /* sweep_messages.c */
 void sweep_messages(struct pair *pair);
 /* The second process does not have the first one in its vector before. */
-void sweep_strangers(struct pair *pair);
+void sweep_unlisted(struct pair *pair);
 /* sweep_memory.c */
 void sweep_memory(struct pair *pair);
 /* A vector that says by events what became of insertions. */

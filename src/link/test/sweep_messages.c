@@ -325,7 +325,7 @@ static void one_is_not(struct pair *pair)
 	pair_meet(pair);
 }
 
-void sweep_strangers(struct pair *pair)
+void sweep_unlisted(struct pair *pair)
 {
 	if (pair->is_first)
 		one_is_known(pair);

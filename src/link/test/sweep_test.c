@@ -27,7 +27,7 @@ static struct refuse *sides;
 static void all_is_done_in_spite_of_it(struct pair *pair)
 {
 	pair_check(refuse_begin(&sides[pair->is_first ? 0 : 1]));
-	sweep_strangers(pair);
+	sweep_unlisted(pair);
 	sweep_messages(pair);
 	sweep_memory(pair);
 	sweep_events(pair);

@@ -31,10 +31,10 @@ static void *work(void *arg)
 		pair_do(fi_trecv(pair->ep, w->in, sizeof(w->in), NULL,
 				 turn % 2 == 0 ? pair->peer : FI_ADDR_UNSPEC,
 				 w->number, 0, &received));
-		pair_retry_told(pair, fi_tsend(pair->ep, w->out, size, NULL,
+		pair_retry_done(pair, fi_tsend(pair->ep, w->out, size, NULL,
 					       pair->peer, w->number, &sent));
-		pair_wait_told(pair, &sent);
-		pair_wait_told(pair, &received);
+		pair_wait_done(pair, &sent);
+		pair_wait_done(pair, &received);
 		pair_check(pair_is_filled(w->in, size,
 					  turn * THREADS + w->number));
 	}

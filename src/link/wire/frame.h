@@ -52,12 +52,12 @@ enum frame_kind {
 	FRAME_PUSH,      /* it cannot be read: send it in pieces */
 	FRAME_PIECE,     /* a piece of it */
 	FRAME_ACK,       /* all frames up to this one have been taken in */
-	FRAME_KNOWN,     /* who is told this is in the other's address vector */
+	FRAME_KNOWN,     /* the receiver is in the sender's address vector */
 	FRAME_RAILS,   /* where the sender is reached, and whether this came */
 	FRAME_REACH,   /* do something to memory of yours */
 	FRAME_RESULT,  /* what came of it */
 	FRAME_TOUCHED, /* the sender has read or written memory of yours */
-	FRAME_HELLO,   /* to whom only a place is known of: who are you? */
+	FRAME_HELLO,   /* to a peer known by place only: who are you? */
 	FRAME_NAME,    /* the answer */
 	FRAME_GREET,   /* who the sender is: a KNOWN is wanted */
 	FRAME_FORGET,  /* a key that you asked for is none any more */
@@ -120,7 +120,7 @@ struct link_frame {
 bool frame_is_counted(enum frame_kind kind);
 
 /*
- * Encodes all but the payload, which follows it: `ret_bytes` has room for
+ * Encodes all but the payload, which follows it: `ret_bytes` has space for
  * FRAME_READY_MAX bytes. Returns how many were written.
  */
 size_t frame_encode(const struct link_frame *frame, uint8_t *ret_bytes);

@@ -36,7 +36,7 @@ size_t reach_result_size(const struct reach *r)
 }
 
 /* Of the rails of a READ there is nothing to say. */
-static unsigned int rails_told(const struct reach *r)
+static unsigned int rails_listed(const struct reach *r)
 {
 	return r->kind == REACH_WRITE ? r->rail_count : 0;
 }
@@ -44,7 +44,7 @@ static unsigned int rails_told(const struct reach *r)
 static size_t head_size(const struct reach *r)
 {
 	return FIXED_SIZE + 24 * (size_t)r->range_count +
-	       16 * (size_t)r->place_count + 16 * (size_t)rails_told(r);
+	       16 * (size_t)r->place_count + 16 * (size_t)rails_listed(r);
 }
 
 size_t reach_encode(const struct reach *r, uint8_t *bytes)
@@ -71,7 +71,7 @@ size_t reach_encode(const struct reach *r, uint8_t *bytes)
 		le_put64(at, r->places[i].address);
 		le_put64(at + 8, r->places[i].size);
 	}
-	for (unsigned int i = 0; i < rails_told(r); i++, at += 16) {
+	for (unsigned int i = 0; i < rails_listed(r); i++, at += 16) {
 		le_put64(at, r->rails[i].address);
 		le_put64(at + 8, r->rails[i].key);
 	}
@@ -172,7 +172,7 @@ int reach_decode(const uint8_t *bytes, size_t size, struct reach *r)
 	for (unsigned int i = 0; i < r->place_count; i++, at += 16)
 		r->places[i] =
 			(struct reach_place){ le_get64(at), le_get64(at + 8) };
-	for (unsigned int i = 0; i < rails_told(r); i++, at += 16)
+	for (unsigned int i = 0; i < rails_listed(r); i++, at += 16)
 		r->rails[i] =
 			(struct frame_rail){ le_get64(at), le_get64(at + 8) };
 	r->operands = at;

@@ -91,7 +91,7 @@ size_t reach_size(const struct reach *reach);
 size_t reach_result_size(const struct reach *reach);
 
 /*
- * Encodes all but the operands, which follow it: `ret_bytes` has room for
+ * Encodes all but the operands, which follow it: `ret_bytes` has space for
  * REACH_HEAD_MAX bytes. Returns how many were written.
  */
 size_t reach_encode(const struct reach *reach, uint8_t *ret_bytes);

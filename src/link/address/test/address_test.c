@@ -55,7 +55,7 @@ static void comes_back(struct link_address *address, unsigned int told)
 	assert_int_equal(link_address_encode(address, bytes), told);
 	memset(&back, 0xff, sizeof(back));
 	assert_int_equal(link_address_decode(bytes, &back, &error), 0);
-	address->told_count = told;
+	address->known_count = told;
 	for (unsigned int i = told; i < RAILS_MAX; i++)
 		memset(&address->rails[i], 0, sizeof(address->rails[i]));
 	assert_memory_equal(&back, address, sizeof(back));

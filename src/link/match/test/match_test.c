@@ -235,8 +235,8 @@ static void cancel_one(struct world *w)
 }
 
 /* Only messages have another name: receives name the new one. */
-static void told_of_taken(void *arg, struct match_receive *r,
-			  struct match_message *msg)
+static void record_taken(void *arg, struct match_receive *r,
+			 struct match_message *msg)
 {
 	struct world *w = arg;
 	uint64_t name = msg->source == 0 ? 1 : 0;
@@ -249,7 +249,7 @@ static void told_of_taken(void *arg, struct match_receive *r,
 static void rename_some(struct world *w)
 {
 	uint64_t source = below(w, 2), name = 1 - source;
-	match_rename(&w->match, source, name, told_of_taken, w);
+	match_rename(&w->match, source, name, record_taken, w);
 	for (unsigned i = 0; i < w->queued.count; i++)
 		assert_int_not_equal(w->messages[w->queued.at[i]].m.source,
 				     source);

@@ -88,10 +88,10 @@ static bool give(unsigned int to, unsigned int rail, const struct thing *thing)
 static void say_words(unsigned int from)
 {
 	struct order *o = &w.sides[from].order;
-	struct order_word word;
+	struct order_control word;
 	unsigned int refused = 0;
 
-	while (order_word(o, refused, &word)) {
+	while (order_next_control(o, refused, &word)) {
 		const struct thing thing = {
 			.kind = word.is_probe ? PROBE : ACK,
 			.number = word.up_to,
@@ -101,7 +101,7 @@ static void say_words(unsigned int from)
 		/* Whom it does not know it cannot send to. */
 		assert_true(word.is_probe || w.sides[from].knows_peer);
 		if (give(1 - from, word.rail, &thing))
-			order_said(o, &word, w.now);
+			order_control_sent(o, &word, w.now);
 		else
 			refused |= 1U << word.rail;
 	}
@@ -130,7 +130,7 @@ static void make_frames(unsigned int from)
 	struct side *side = &w.sides[from];
 
 	for (uint64_t i = below(40); i > 0 && side->made < side->wanted; i--) {
-		if (!order_has_room(&side->order))
+		if (!order_accepts(&side->order))
 			return;
 		uint32_t number = order_number(&side->order, w.now);
 		side->kept[number % (2 * ORDER_WINDOW)] = ++side->made;
@@ -145,7 +145,7 @@ static void take(unsigned int to, unsigned int rail, const struct thing *thing)
 	switch (thing->kind) {
 	case PROBE:
 		side->knows_peer = true;
-		order_asked(o, rail, thing->answer);
+		order_probed(o, rail, thing->answer);
 		return;
 	case ACK:
 		assert_int_equal(order_acked(o, rail, thing->number,
@@ -429,7 +429,7 @@ static void rail_fails_though_a_read_came_after_it_was_asked(void **state)
 static void peer_is_lost_when_all_rails_have_failed_for_long(void **state)
 {
 	struct order *o = &w.sides[0].order;
-	struct order_word word;
+	struct order_control word;
 
 	world_start(7, 2, 0);
 	w.sides[0].wanted = 1000000;
@@ -445,8 +445,8 @@ static void peer_is_lost_when_all_rails_have_failed_for_long(void **state)
 	assert_true(o->is_lost);
 	assert_int_equal(order_next(o), 0);
 	/* Nothing is said to it any more, whatever it was owed. */
-	order_asked(o, 0, 1);
-	assert_false(order_word(o, 0, &word));
+	order_probed(o, 0, 1);
+	assert_false(order_next_control(o, 0, &word));
 	assert_false(order_is_busy(o));
 }
 
@@ -480,7 +480,7 @@ static void ack_of_what_was_never_sent_is_refused(void **state)
 static void what_is_missing_is_sent_again_at_once(void **state)
 {
 	struct order *from = &w.sides[0].order, *to = &w.sides[1].order;
-	struct order_word word;
+	struct order_control word;
 
 	world_start(7, 2, 0);
 	from->last = from->sent = from->acked = to->taken = 0;
@@ -490,15 +490,15 @@ static void what_is_missing_is_sent_again_at_once(void **state)
 	assert_int_equal(order_next(from), 0);
 	assert_int_equal(order_came(to, 0, 1), ORDER_TAKE);
 	order_taken(to, 0, 1, false);
-	assert_false(order_word(to, 0, &word));
+	assert_false(order_next_control(to, 0, &word));
 	assert_int_equal(order_came(to, 0, 3), ORDER_LEAVE);
-	assert_true(order_word(to, 0, &word));
+	assert_true(order_next_control(to, 0, &word));
 	assert_true(word.is_missing && !word.is_probe);
 	assert_int_equal(word.up_to, 1);
-	order_said(to, &word, w.now);
+	order_control_sent(to, &word, w.now);
 	/* It says so once. */
 	assert_int_equal(order_came(to, 0, 3), ORDER_LEAVE);
-	assert_false(order_word(to, 0, &word));
+	assert_false(order_next_control(to, 0, &word));
 	assert_int_equal(order_acked(from, 0, 1, 0, true, w.now), 0);
 	assert_int_equal(order_next(from), 2);
 }

@@ -3,7 +3,7 @@
  * A core provider for tests, "testcore": reliable messages that it matches
  * itself, reads and writes, between processes of one machine over datagrams of
  * Unix sockets. It has two domains, tc0 and tc1. It is told by the environment,
- * which is looked at anew with each call, what it demands and what goes wrong:
+ * which is looked at again with each call, what it demands and what goes wrong:
  *
  * TESTCORE_MR_MODE  which modes of registration it demands, of "local",
  *                   "prov_key", "virt_addr", "allocated", "endpoint" (comma)

@@ -33,7 +33,7 @@ static void receive_all(struct pair *pair, fi_addr_t from, fi_addr_t said)
 	}
 }
 
-static void a_stranger_s_messages_arrive(struct pair *pair)
+static void messages_of_an_unlisted_peer_arrive(struct pair *pair)
 {
 	if (pair->is_first)
 		send_all(pair);
@@ -88,7 +88,7 @@ int main(void)
 		.is_one_sided = true,
 	};
 	static const struct pair_case cases[] = {
-		pair_case(a_stranger_s_messages_arrive),
+		pair_case(messages_of_an_unlisted_peer_arrive),
 		pair_case(what_came_before_the_address_is_its_sender_s),
 		pair_case(who_is_known_is_named),
 	};

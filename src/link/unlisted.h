@@ -9,19 +9,19 @@
  * it may not be in the vector. 0; -FI_ENOMEM: not now; -FI_EADDRNOTAVAIL: it cannot
  * be reached. No callback of the rail's core is under way.
  */
-int ep_peer_or_stranger(struct rail *rail, uint64_t number,
+int ep_peer_or_unlisted(struct rail *rail, uint64_t number,
 			const uint8_t from[LINK_ADDRESS_SIZE],
 			struct peer **ret_peer);
 /* The same, but only who is known already. */
 struct peer *ep_peer_by_number(struct rail *rail, uint64_t number);
 /* Who is not in the vector, or NULL. */
-struct peer *stranger_known(struct rail *rail, uint64_t number);
+struct peer *unlisted_peer(struct rail *rail, uint64_t number);
 /* The same, made if need be; it may not be known to the core. */
-int stranger_take(struct rail *rail, uint64_t number,
+int unlisted_take(struct rail *rail, uint64_t number,
 		  const uint8_t from[LINK_ADDRESS_SIZE],
 		  struct peer **ret_peer);
-void stranger_drop(struct rail *rail, uint64_t number);
+void unlisted_drop(struct rail *rail, uint64_t number);
 /* One of them has ended, as a shared rail sees. */
-void ep_stranger_gone(struct rail *rail, uint64_t number);
+void unlisted_gone(struct rail *rail, uint64_t number);
 /* Forgets all. */
-void strangers_drop(struct rail *rail);
+void unlisted_drop_all(struct rail *rail);
