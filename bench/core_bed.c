@@ -295,9 +295,6 @@ static uint64_t reserve(struct bed *bed, uint64_t job, const char *nodes,
 			uint32_t tasks)
 {
 	static const struct core_caller root = { .is_root = true };
-	struct request_defaults defaults = {
-		.interconnect = bed->filled.engine.core.interconnect,
-	};
 	_auto_(request_destroyp) struct request *request = NULL;
 	struct fairlead_error error;
 	char key[64];
@@ -307,7 +304,8 @@ static uint64_t reserve(struct bed *bed, uint64_t job, const char *nodes,
 	json = json_pack("{s:s, s:i, s:i, s:s, s:s, s:i}", "key", key, "uid",
 			 1000, "gid", 1000, "nodes", nodes, "cores", "8",
 			 "tasks", (int)tasks);
-	if (request_parse_json(json, &defaults, &request, &error) < 0)
+	if (request_parse_json(json, bed->filled.engine.core.interconnect,
+			       &request, &error) < 0)
 		bed_die(key, error.text);
 	json_decref(json);
 	core_reserve(bed->core, &root, request, job);

@@ -11,8 +11,6 @@
 #include "lanes/proto/message.h"
 #include "lanes/proto/request.h"
 
-static const struct request_defaults defaults = { .interconnect = "none" };
-
 static void bounds_check(const struct request *request)
 {
 	fuzz_check(name_is_key(request->key_text));
@@ -41,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_check(error.text[0] != 0);
 		return 0;
 	}
-	result = request_parse_json(json, &defaults, &request, &error);
+	result = request_parse_json(json, "none", &request, &error);
 	json_decref(json);
 	if (result < 0) {
 		fuzz_check(result == -EINVAL || result == -E2BIG);

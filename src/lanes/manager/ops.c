@@ -48,13 +48,11 @@ static void answer_view(const struct manager_call *call, json_t *members_owned)
 static void run_reserve(struct manager_call *call)
 {
 	_auto_(request_destroyp) struct request *request = NULL;
-	const struct request_defaults defaults = {
-		.interconnect = call->engine->config->core.interconnect,
-	};
 	struct fairlead_error error;
 
 	if (request_parse_json(json_object_get(call->message, "request"),
-			       &defaults, &request, &error) < 0)
+			       call->engine->config->core.interconnect,
+			       &request, &error) < 0)
 		answer_error(call, &error);
 	else
 		core_reserve(call->engine->core, &call->caller, request,

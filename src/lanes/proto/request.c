@@ -172,8 +172,7 @@ static int driver_read(const json_t *json, const char *interconnect,
 	return 0;
 }
 
-int request_parse_json(const json_t *json,
-		       const struct request_defaults *defaults,
+int request_parse_json(const json_t *json, const char *interconnect,
 		       struct request **ret_request,
 		       struct fairlead_error *ret_error)
 {
@@ -199,8 +198,7 @@ int request_parse_json(const json_t *json,
 				     &request->tasks, &request->tasks_text,
 				     ret_error);
 	if (result == 0)
-		result = driver_read(json, defaults->interconnect, request,
-				     ret_error);
+		result = driver_read(json, interconnect, request, ret_error);
 	if (result < 0)
 		return result;
 	*ret_request = take_ptr(request);

@@ -35,17 +35,12 @@ struct request {
 	char options[FAIRLEAD_OPTIONS_MAX + 1];
 };
 
-/* What holds where a request says nothing. */
-struct request_defaults {
-	const char *interconnect; /* a driver's name */
-};
-
 /*
  * Check and expand. -EINVAL, or -E2BIG over a limit, with a text that names
- * the member; -ENOMEM. The JSON is not kept.
+ * the member; -ENOMEM. The JSON is not kept. interconnect: of a request that
+ * names none.
  */
-int request_parse_json(const json_t *json,
-		       const struct request_defaults *defaults,
+int request_parse_json(const json_t *json, const char *interconnect,
 		       struct request **ret_request,
 		       struct fairlead_error *ret_error);
 void request_destroy(struct request *request);

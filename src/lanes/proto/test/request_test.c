@@ -17,8 +17,6 @@
 
 #define MINIMAL "'key':'slurm/1','uid':1000,'gid':100,'nodes':'n[0-3]'"
 
-static const struct request_defaults defaults = { .interconnect = "none" };
-
 /* Parse with ' for ". */
 static json_t *json_of(const char *text)
 {
@@ -37,7 +35,7 @@ static int parse(const char *text, struct request **ret_request,
 		 struct fairlead_error *error)
 {
 	json_t *json = json_of(text);
-	int result = request_parse_json(json, &defaults, ret_request, error);
+	int result = request_parse_json(json, "none", ret_request, error);
 
 	json_decref(json);
 	return result;
@@ -298,7 +296,7 @@ static void digest_has_its_golden_bytes(void **state)
 static int parse_case(void *ctx)
 {
 	struct request *request = NULL;
-	int result = request_parse_json(ctx, &defaults, &request, NULL);
+	int result = request_parse_json(ctx, "none", &request, NULL);
 
 	request_destroy(request);
 	return result;

@@ -166,7 +166,6 @@ int reserve_as(struct fixture *fixture, const struct core_caller *caller,
 	       const char *interconnect, const char *key, const char *nodes,
 	       const char *options)
 {
-	struct request_defaults defaults = { .interconnect = interconnect };
 	_auto_(request_destroyp) struct request *request = NULL;
 	json_t *json =
 		json_pack("{s:s, s:i, s:i, s:s, s:s}", "key", key, "uid", 1001,
@@ -174,7 +173,7 @@ int reserve_as(struct fixture *fixture, const struct core_caller *caller,
 	struct fairlead_error error = { 0 };
 	uint64_t token = ++fixture->last_token;
 
-	if (request_parse_json(json, &defaults, &request, &error) < 0)
+	if (request_parse_json(json, interconnect, &request, &error) < 0)
 		fail_msg("no request: %s", error.text);
 	json_decref(json);
 	core_reserve(fixture->core, caller, request, token);
