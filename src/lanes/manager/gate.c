@@ -112,13 +112,12 @@ static void refuse(struct gate *gate, struct manager_connection *connection,
 		   int code, const char *text)
 {
 	const char *hint = munge_hint(code);
-	json_auto_t *object =
-		client_error(0, code, text, *hint == 0 ? NULL : hint);
 	struct writer frame = { 0 };
 
 	log_info(gate->options.log, "client refused address=%s why=%s",
 		 connection->address, text);
-	if (object != NULL && client_encode(object, &frame) == 0)
+	if (client_answer_encode(0, code, text, *hint == 0 ? NULL : hint, NULL,
+				 NULL, &frame) == 0)
 		net_send(gate, connection, &frame);
 	writer_fini(&frame);
 	end(gate, connection);
