@@ -14,7 +14,6 @@
 #include "lanes/driver/driver.h"
 #include "lanes/daemon/accept.h"
 #include "lanes/manager/role.h"
-#include "lanes/manager/room.h"
 #include "lanes/node/role.h"
 #include "sys/descriptors.h"
 #include "sys/ready.h"
@@ -192,7 +191,7 @@ void daemon_check_room(const struct config *config, unsigned int roles,
 	if ((roles & CONFIG_ROLE_MANAGER) == 0)
 		return;
 	shares = share_descriptors(roles);
-	room_check(config, role_count(roles), &shares, log);
+	manager_limits_check(config, role_count(roles), &shares, log);
 }
 
 static int limit_accepted(struct daemon *daemon, unsigned int roles)

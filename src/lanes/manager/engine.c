@@ -18,7 +18,7 @@
 #include "lanes/manager/look.h"
 #include "lanes/manager/session.h"
 #include "lanes/manager/member.h"
-#include "lanes/manager/recall.h"
+#include "lanes/manager/lease.h"
 
 static void derive_keys(struct engine *engine, const struct manager_keys *keys)
 {

@@ -15,7 +15,7 @@
 #include "lanes/manager/look.h"
 #include "lanes/manager/session.h"
 #include "lanes/manager/member.h"
-#include "lanes/manager/recall.h"
+#include "lanes/manager/lease.h"
 #include "lanes/proto/gather.h"
 
 static bool on_member(void *ctx, const struct fanout_command *command,

@@ -71,7 +71,7 @@ struct engine {
 	bool members_are_sorted;
 	uint64_t member_scan_ms;
 	uint64_t lease_ms;  /* when the next LEASE goes out */
-	bool is_recall_due; /* the core is new; recall.c */
+	bool is_recall_due; /* the core is new; lease.c */
 	uint64_t look_last;
 
 	struct manager_client *clients;

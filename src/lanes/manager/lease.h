@@ -12,3 +12,16 @@
  */
 void lease_send(struct engine *engine, const char *const *names, size_t count,
 		enum command_owner owner);
+
+/*
+ * A manager that has started, or has read its journal again, knows from it who
+ * has registered and where, but none of them is up: it has them called back.
+ *
+ *	recall_tick -> LEASE to all of them -> each that gets it registers
+ */
+bool recall_is_due(const struct engine *engine);
+void recall_tick(struct engine *engine);
+
+/* A node of such a fan-out. False: it has left the configuration. */
+bool recall_member(const struct engine *engine, const char *node,
+		   uint8_t ret_incarnation[INCARNATION_SIZE]);

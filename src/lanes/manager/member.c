@@ -21,12 +21,65 @@
 #define SCAN_MS          1000 /* between looks at all leases */
 #define DRIVERS_TEXT_MAX (CORE_NODE_ADDED_MAX - 128)
 
+#define LEVEL_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789+-"
+#define UNUSABLE         "unusable"
+
 struct member *member_find(const struct engine *engine, const char *node)
 {
 	struct member *member;
 
 	HASH_FIND_STR(engine->members, node, member);
 	return member;
+}
+
+/* --- how well its drivers protect lanes --- */
+
+/*
+ * False: what the node says of its driver names no level. A node can say
+ * anything: a name is of [a-z0-9+-].
+ */
+static bool level_read(const struct registration_driver *told,
+		       struct manager_level *ret_level)
+{
+	const char *name = told->detail + strlen(FAIRLEAD_SUMMARY_LEVEL);
+	size_t size = strlen(UNUSABLE);
+
+	if (!told->is_usable) {
+		name = UNUSABLE;
+	} else {
+		if (strncmp(told->detail, FAIRLEAD_SUMMARY_LEVEL,
+			    strlen(FAIRLEAD_SUMMARY_LEVEL)) != 0)
+			return false;
+		size = strspn(name, LEVEL_CHARACTERS);
+	}
+	if (size == 0 || size > LEVEL_MAX)
+		return false;
+	*ret_level = (struct manager_level){ 0 };
+	strcpy(ret_level->driver, told->name);
+	memcpy(ret_level->name, name, size);
+	return true;
+}
+
+/* Count one more, or one less, in {driver: {level: count}}. */
+static void level_count(json_t *counts, const struct manager_level *level,
+			bool is_more)
+{
+	json_t *of_driver = json_object_get(counts, level->driver);
+	json_int_t count;
+
+	if (of_driver == NULL) {
+		of_driver = json_object();
+		json_object_set_new(counts, level->driver, of_driver);
+	}
+	count = json_integer_value(json_object_get(of_driver, level->name));
+	count += is_more ? 1 : -1;
+	if (count > 0)
+		json_object_set_new(of_driver, level->name,
+				    json_integer(count));
+	else
+		json_object_del(of_driver, level->name);
+	if (json_object_size(of_driver) == 0)
+		json_object_del(counts, level->driver);
 }
 
 /* --- where its endpoint is --- */

@@ -11,7 +11,18 @@
 #pragma once
 
 #include "lanes/manager/internal.h"
-#include "lanes/manager/level.h"
+#include "lanes/proto/message.h"
+
+#define LEVEL_MAX 15 /* bytes, without the zero */
+
+/*
+ * How well a driver keeps others out of lanes on a node, in one word, as the
+ * node's summary says it. Nodes are counted by it.
+ */
+struct manager_level {
+	char driver[FAIRLEAD_DRIVER_NAME_MAX + 1];
+	char name[LEVEL_MAX + 1]; /* "unusable" where the driver is */
+};
 
 struct member {
 	char name[NODE_NAME_MAX + 1];

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/runs.h"
 #include "lanes/manager/clients.h"
 #include "lanes/manager/commit.h"
 #include "lanes/manager/look.h"
@@ -74,17 +73,13 @@ static void on_reply(void *ctx, uint64_t token, const struct core_reply *reply)
 static int encode_apply(const struct core_fanout *fanout, const char *nodes,
 			struct writer *writer)
 {
-	_auto_(freep) char *cores =
-		memory_have(runs_format(fanout->cores, fanout->node_count));
-	_auto_(freep) char *tasks =
-		memory_have(runs_format(fanout->tasks, fanout->node_count));
 	const struct fairlead_lane *lane = fanout->lane;
 	struct apply_body body = {
 		.uid = lane->uid,
 		.gid = lane->gid,
 		.nodes = nodes,
-		.cores = cores,
-		.tasks = tasks,
+		.cores = fanout->cores,
+		.tasks = fanout->tasks,
 		.id_count = (uint8_t)lane->id_count,
 		.members = fanout->members,
 		.members_size = fanout->members_size,

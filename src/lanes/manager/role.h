@@ -39,6 +39,15 @@ struct manager_options {
 int manager_start(const struct manager_options *options,
 		  struct config *config_owned, struct manager **ret_manager,
 		  struct fairlead_error *ret_error);
+/*
+ * Warn when the configured nodes are more than the limit of descriptors lets be
+ * connected at once, with the limit that would do: with less some stay down when
+ * all come at once, as after a start. roles: how many this process has, which
+ * share its limit.
+ */
+void manager_limits_check(const struct config *config, size_t roles,
+			  const struct descriptor_shares *shares,
+			  const struct log *log);
 /* Read configuration and keys again. What happens goes to the log. */
 void manager_reload(struct manager *manager);
 /*

@@ -8,11 +8,45 @@
 #include <errno.h>
 
 #include "lanes/manager/role_internal.h"
-#include "lanes/manager/room.h"
+#include "base/hostlist.h"
 #include "lanes/proto/client.h"
 
 #define SOCKET_MODE 0666 /* who may do what goes by the peer's uid */
 #define GATE_SHARE  4    /* of clients: one in so many over TCP */
+#define CLOSING_MAX 64   /* links; at most half of them are being closed */
+
+/* --- limits --- */
+
+static size_t least(size_t left, size_t right)
+{
+	return left < right ? left : right;
+}
+
+/* Connections that are not yet being closed; the rest is for last words. */
+static size_t sessions_of(const struct descriptor_shares *shares)
+{
+	return shares->links - least(CLOSING_MAX, shares->links / 2);
+}
+
+void manager_limits_check(const struct config *config, size_t roles,
+			  const struct descriptor_shares *shares,
+			  const struct log *log)
+{
+	_auto_(hostlist_destroyp) struct hostlist *nodes = NULL;
+	size_t sessions = sessions_of(shares);
+
+	if (hostlist_parse(config->manager.nodes, &nodes, NULL) < 0 ||
+	    nodes->count <= sessions)
+		return;
+	log_warning(
+		log,
+		"the limit of descriptors lets %zu nodes be connected at "
+		"once, and %zu are configured: others may stay down; it "
+		"has to be %zu (LimitNOFILE in the unit, or 'ulimit -n')",
+		sessions, nodes->count,
+		roles * descriptors_need(nodes->count +
+					 least(CLOSING_MAX, nodes->count - 1)));
+}
 
 /* --- events --- */
 
@@ -98,11 +132,6 @@ static const struct net_events client_events = {
 
 /* --- beginning --- */
 
-static size_t least(size_t left, size_t right)
-{
-	return left < right ? left : right;
-}
-
 static char *render_metrics(void *ctx)
 {
 	struct manager *manager = ctx;
@@ -153,7 +182,7 @@ int role_nets_create(struct manager *manager,
 	size_t gate_connections = 0;
 
 	manager->turns = turns;
-	manager->sessions_max = room_sessions(shares);
+	manager->sessions_max = sessions_of(shares);
 	if (*manager->config->manager.listen_clients != 0)
 		gate_connections =
 			(shares->clients + GATE_SHARE - 1) / GATE_SHARE;

@@ -14,7 +14,6 @@
 
 #include "base/text.h"
 #include "lanes/manager/core/event.h"
-#include "lanes/manager/core/secret.h"
 #include "lanes/manager/core/fleet.h"
 #include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/out.h"

@@ -9,6 +9,21 @@
 #include "lanes/manager/core/configure.h"
 #include "lanes/manager/core/load.h"
 
+/* Names of edges, from the one table. */
+static const char *const edge_names[] = {
+#define EDGE_TEXT(name, text) [EDGE_##name] = text,
+	EDGE_TABLE(EDGE_TEXT)
+#undef EDGE_TEXT
+		[EDGE_COUNT] = NULL,
+};
+
+void edge_hit(const struct edge_probe *probe, enum edge edge)
+{
+	assert(edge < EDGE_COUNT);
+	if (probe->hit != NULL)
+		probe->hit(probe->ctx, edge_names[edge]);
+}
+
 int core_create(const struct core_config *config, const struct core_ops *ops,
 		void *ops_ctx, const struct clock_seam *clock,
 		const struct rng_seam *rng, const struct log *log,
@@ -100,7 +115,7 @@ void core_destroy(struct core *core)
 
 const char *const *core_edges(void)
 {
-	return edge_names();
+	return edge_names;
 }
 
 void core_set_probe(struct core *core,

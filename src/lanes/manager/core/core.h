@@ -109,8 +109,8 @@ struct core_fanout {
 	const struct fairlead_lane *lane;
 	const char *key; /* "" in a REVOKE: it has been forgotten */
 	const char *driver;
-	const uint32_t *cores; /* an entry a node; NULL for REVOKE */
-	const uint32_t *tasks;
+	const char *cores; /* run-length lists; NULL for REVOKE */
+	const char *tasks;
 	/* What the driver made of the nodes' places; NULL: nothing. */
 	const uint8_t *members;
 	size_t members_size;

@@ -140,6 +140,4 @@ struct edge_probe {
 	void *ctx;
 };
 
-/* All names, ended by NULL. */
-const char *const *edge_names(void);
 void edge_hit(const struct edge_probe *probe, enum edge edge);

@@ -6,7 +6,6 @@
  */
 #include <assert.h>
 
-#include "base/runs.h"
 #include "lanes/manager/core/fleet.h"
 #include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/out.h"
@@ -35,23 +34,11 @@ static void send(struct core *core, struct core_fanout *fanout, bool is_main)
 	core->ops->fanout(core->ops_ctx, fanout);
 }
 
-uint32_t *core_list_expand(const char *list, const struct job *job)
-{
-	uint32_t *values;
-
-	/* It was checked when it was taken in. */
-	if (runs_parse(list, job->part_count, &values, NULL) < 0)
-		abort();
-	return values;
-}
-
 void core_fanout_apply(struct core *core, struct job *job,
 		       const struct core_members *members,
 		       const struct writer *sealed)
 {
 	const char **names = memory_array(job->part_count, sizeof(*names));
-	uint32_t *cores = core_list_expand(job->cores, job);
-	uint32_t *tasks = core_list_expand(job->tasks, job);
 	struct fairlead_lane lane;
 	struct core_fanout fanout = {
 		.op = CORE_FANOUT_APPLY,
@@ -60,8 +47,8 @@ void core_fanout_apply(struct core *core, struct job *job,
 		.lane = &lane,
 		.key = job->key,
 		.driver = core_interconnect(core, job)->driver->name,
-		.cores = cores,
-		.tasks = tasks,
+		.cores = job->cores,
+		.tasks = job->tasks,
 		.members = members->bytes,
 		.members_size = members->size,
 		.sealed = sealed->data,
@@ -72,8 +59,6 @@ void core_fanout_apply(struct core *core, struct job *job,
 		names[i] = nodes_at(&core->nodes, job->parts[i].node)->name;
 	core_lane(job, &lane);
 	send(core, &fanout, true);
-	free(cores);
-	free(tasks);
 	free(names);
 }
 

@@ -52,6 +52,15 @@ char *core_nodes_text(const struct core *core, const struct job *job);
 
 /* --- grant.c: what a client gets; jobs into and out of the tables --- */
 
+/* Draw its random bytes; the job is on no disk yet. */
+void core_secret_draw(struct core *core, struct job *job, uint32_t size);
+/*
+ * Append the job's secrets, sealed to its nodes; nothing where it has none.
+ * -EINVAL with the driver's text.
+ */
+int core_secret_seal(struct core *core, const struct job *job,
+		     struct writer *writer, struct fairlead_error *ret_error);
+
 /*
  * Answer with the members of a reserve: grant, grant_id, public. False: its
  * secrets cannot be made, which was the answer.

@@ -6,7 +6,7 @@
 
 struct core_members; /* fleet.h */
 
-/* --- reply.c: answers to clients --- */
+/* --- answers to clients --- */
 
 /* members: compact text of an object; NULL where an error has none. */
 void core_reply_done(struct core *core, uint64_t token, const char *members);
@@ -18,7 +18,7 @@ void core_reply_error(struct core *core, uint64_t token, enum edge edge,
 		      int code, const char *hint, const char *format, ...)
 	__attribute__((format(printf, 6, 7)));
 
-/* --- rows.c: rows for the journal --- */
+/* --- rows for the journal; events are in event.h --- */
 
 void core_store_meta(struct core *core, const char *key, uint64_t number);
 void core_store_cursor(struct core *core, const struct pool *pool);
@@ -46,8 +46,6 @@ uint64_t core_apply_floor(const struct core *core);
 void core_fanout_apply(struct core *core, struct job *job,
 		       const struct core_members *members,
 		       const struct writer *sealed);
-/* A list of a job, an entry a part; the caller frees it. */
-uint32_t *core_list_expand(const char *list, const struct job *job);
 /* To the nodes that are up and owe; how many there are. */
 size_t core_fanout_revoke(struct core *core, struct job *job, bool is_main);
 void core_fanout_revoke_one(struct core *core, struct job *job,

@@ -12,7 +12,6 @@
 
 #include "lanes/manager/core/event.h"
 #include "lanes/manager/core/fit.h"
-#include "lanes/manager/core/secret.h"
 #include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/out.h"
 #include "lanes/proto/request.h"

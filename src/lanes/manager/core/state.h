@@ -4,8 +4,8 @@
  *
  * An event goes through the files like this: the file named after the event
  * decides (reserve.c, apply.c, release.c, register.c, confirm.c, ...), changes
- * the tables (pool, node, job, tombstone), and gives out rows (rows.c,
- * event.c) before it gives out anything that becomes visible.
+ * the tables (pool, node, job, tombstone), and gives out rows (out.c)
+ * before it gives out anything that becomes visible.
  */
 #pragma once
 

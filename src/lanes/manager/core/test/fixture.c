@@ -91,8 +91,8 @@ static void on_fanout(void *ctx, const struct core_fanout *fanout)
 	assert_true((fanout->cores == NULL) ==
 		    (fanout->op == CORE_FANOUT_REVOKE));
 	if (fanout->cores != NULL) {
-		told->cores = runs_format(fanout->cores, fanout->node_count);
-		told->tasks = runs_format(fanout->tasks, fanout->node_count);
+		told->cores = memory_text(fanout->cores);
+		told->tasks = memory_text(fanout->tasks);
 	}
 }
 

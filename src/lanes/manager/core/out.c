@@ -1,17 +1,75 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows for the journal. A job's record takes in what its parts' rows say, so
- * these need not be deleted before the job is gone.
+ * What the core gives out: answers to clients, rows for the journal, and events,
+ * which are rows of JSON.
+ *
+ * A job's record takes in what its parts' rows say, so these need not be deleted
+ * before the job is gone. An event is
+ * {"timestamp":S.UUUUUU,"name":"..","context":{..}} without spaces and without a
+ * newline. Its row has the number epoch * 2^32 + N, so that no counter has to be
+ * kept on disk (doc/rfc/journals.md).
  */
+#include "lanes/manager/core/out.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <utlist.h>
 
-#include "lanes/manager/core/record.h"
+#include "base/text.h"
+#include "lanes/manager/core/event.h"
 #include "lanes/manager/core/grants.h"
-#include "lanes/manager/core/out.h"
+#include "lanes/manager/core/record.h"
 
 #define EVENTS_TRIM_MAX 2 /* grants that lose their events at once */
+
+/* --- answers --- */
+
+void core_reply_done(struct core *core, uint64_t token, const char *members)
+{
+	struct core_reply reply = { .members = members };
+
+	core->ops->reply(core->ops_ctx, token, &reply);
+}
+
+char *core_json_text(json_t *tree_owned)
+{
+	char *text = memory_have(json_dumps(tree_owned, JSON_COMPACT));
+
+	json_decref(tree_owned);
+	return text;
+}
+
+void core_reply_failed(struct core *core, uint64_t token, int code,
+		       const char *hint, const char *text, const char *members)
+{
+	struct core_reply reply = {
+		.result = code,
+		.text = text,
+		.hint = hint,
+		.members = members,
+	};
+
+	core->ops->reply(core->ops_ctx, token, &reply);
+}
+
+void core_reply_error(struct core *core, uint64_t token, enum edge edge,
+		      int code, const char *hint, const char *format, ...)
+{
+	char text[FAIRLEAD_ERROR_TEXT_MAX];
+	va_list args;
+	int size;
+
+	va_start(args, format);
+	size = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (size >= (int)sizeof(text))
+		text_cut(text, sizeof(text));
+	text_clean(text);
+	core_hit(core, edge);
+	core_reply_failed(core, token, code, hint, text, NULL);
+}
+
+/* --- rows --- */
 
 static void put(struct core *core, enum store_table table, uint64_t id,
 		uint64_t sub, const char *key, struct writer *writer)
@@ -222,4 +280,89 @@ void core_store_trace(struct core *core, const struct job *job)
 	core_trace_add(core, job->grant_id, job->key, job->uid);
 	record_encode_tombstone(job->grant_id, job->key, &tombstone, &writer);
 	put(core, STORE_TOMBSTONE, job->grant_id, 0, job->key, &writer);
+}
+
+/* --- events --- */
+
+void event_begin(struct event *event, struct core *core, const char *name)
+{
+	uint64_t now_us = clock_wall_us(core->clock);
+	struct writer *writer = &event->context.writer;
+
+	*event = (struct event){ .context.writer =
+					 writer_borrow(&core->scratch) };
+	write_plain(writer, "{\"timestamp\":");
+	write_decimal(writer, now_us / 1000000, 0);
+	write_plain(writer, ".");
+	write_decimal(writer, now_us % 1000000, 6);
+	write_plain(writer, ",\"name\":\"");
+	write_plain(writer, name);
+	write_plain(writer, "\",\"context\":");
+	json_text_begin(&event->context);
+}
+
+void event_text(struct event *event, const char *member, const char *text)
+{
+	json_text_string(&event->context, member, text);
+}
+
+void event_number(struct event *event, const char *member, uint64_t number)
+{
+	json_text_number(&event->context, member, number);
+}
+
+void event_json(struct event *event, const char *member, const json_t *value)
+{
+	char *text =
+		memory_have(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY));
+
+	json_text_raw(&event->context, member, text);
+	free(text);
+}
+
+void event_context(struct event *event, const char *context)
+{
+	json_text_members(&event->context, context);
+}
+
+void event_store_as(struct event *event, struct core *core, uint64_t grant_id,
+		    uint32_t number)
+{
+	struct writer *writer = &event->context.writer;
+	struct store_row row = {
+		.table = STORE_EVENT,
+		.verb = STORE_PUT,
+		.id = grant_id,
+		.sub = core->epoch << 32 | number,
+		.key = "",
+	};
+
+	json_text_end(&event->context);
+	write_plain(writer, "}");
+	memory_have(writer->result == 0 ? writer->data : NULL);
+	row.body = writer->data;
+	row.size = writer->size;
+	core->ops->store(core->ops_ctx, &row);
+	writer_return(&core->scratch, writer);
+}
+
+void event_store(struct event *event, struct core *core, struct job *job)
+{
+	assert(job->event_count < UINT32_MAX);
+	event_store_as(event, core, job->grant_id, ++job->event_count);
+}
+
+void event_exception(struct core *core, struct job *job, int severity,
+		     const char *note)
+{
+	_auto_(freep) char *context = NULL;
+	const char *type;
+	struct event event;
+
+	core_describe(core, job, job->empty_reason, &type, &context);
+	event_begin(&event, core, "exception");
+	event_text(&event, "type", type);
+	event_number(&event, "severity", (uint64_t)severity);
+	event_text(&event, "note", note);
+	event_store(&event, core, job);
 }
