@@ -158,22 +158,23 @@ void word_open(const struct word *word, uint32_t node, const void *bytes,
 	       size_t size)
 {
 	struct elan3_reply reply;
-	struct apply_body apply;
+	union command_body apply;
 	struct command command;
 	struct secret secret;
 
 	must("verify the command",
 	     command_verify(bytes, size, &word->public, 1, &command));
 	must("read the command",
-	     apply_body_decode(command.body, command.body_size, &apply));
+	     command_body_decode(COMMAND_APPLY, command.body, command.body_size,
+				 &apply));
 	must("open the secrets",
 	     seal_open(&word->keys[node], 1, command.grant_id, node,
-		       apply.sealed, apply.sealed_size, &secret));
+		       apply.apply.sealed, apply.apply.sealed_size, &secret));
 	must("read the reply",
 	     elan3_reply_decode(secret.bytes, secret.size, &reply, NULL));
-	if (reply.program != apply.ids[0])
+	if (reply.program != apply.apply.ids[0])
 		must("compare the program", -EBADMSG);
 	elan3_reply_fini(&reply);
 	secret_fini(&secret);
-	apply_body_fini(&apply);
+	command_body_fini(COMMAND_APPLY, &apply);
 }

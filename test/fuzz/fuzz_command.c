@@ -29,53 +29,43 @@ static void same_check(const struct command *command, bool has_prose,
 	writer_fini(again);
 }
 
-#define BODY_CHECK(name, has_prose, fini)                                   \
-	do {                                                                \
-		struct writer again = { 0 };                                \
-		struct name##_body body;                                    \
-		int result = name##_body_decode(command->body,              \
-						command->body_size, &body); \
-                                                                            \
-		fuzz_check(result == 0 || result == -EBADMSG);              \
-		if (result < 0)                                             \
-			break;                                              \
-		fuzz_check(name##_body_encode(&body, &again) == 0);         \
-		same_check(command, has_prose, &again);                     \
-		fini(&body);                                                \
-	} while (0)
-
-static void nothing(const void *body)
+static int body_encode(enum command_op op, const union command_body *body,
+		       struct writer *writer)
 {
+	switch (op) {
+	case COMMAND_HELLO:
+		return hello_body_encode(&body->hello, writer);
+	case COMMAND_APPLY:
+		return apply_body_encode(&body->apply, writer);
+	case COMMAND_REVOKE:
+		return revoke_body_encode(&body->revoke, writer);
+	case COMMAND_QUERY:
+		return query_body_encode(&body->query, writer);
+	case COMMAND_CLEAN:
+		return clean_body_encode(&body->clean, writer);
+	case COMMAND_ACK:
+		return ack_body_encode(&body->ack, writer);
+	case COMMAND_DRAIN:
+		return drain_body_encode(&body->drain, writer);
+	case COMMAND_LEASE:
+		break;
+	}
+	return lease_body_encode(&body->lease, writer);
 }
 
 static void body_check(const struct command *command)
 {
-	switch ((enum command_op)command->op) {
-	case COMMAND_HELLO:
-		BODY_CHECK(hello, false, nothing);
-		break;
-	case COMMAND_APPLY:
-		BODY_CHECK(apply, false, apply_body_fini);
-		break;
-	case COMMAND_REVOKE:
-		BODY_CHECK(revoke, false, revoke_body_fini);
-		break;
-	case COMMAND_QUERY:
-		BODY_CHECK(query, false, query_body_fini);
-		break;
-	case COMMAND_CLEAN:
-		BODY_CHECK(clean, false, clean_body_fini);
-		break;
-	case COMMAND_ACK:
-		BODY_CHECK(ack, false, nothing);
-		break;
-	case COMMAND_DRAIN:
-		BODY_CHECK(drain, true, nothing);
-		break;
-	case COMMAND_LEASE:
-		BODY_CHECK(lease, false, lease_body_fini);
-		break;
-	}
+	struct writer again = { 0 };
+	union command_body body;
+	int result = command_body_decode(command->op, command->body,
+					 command->body_size, &body);
+
+	fuzz_check(result == 0 || result == -EBADMSG);
+	if (result < 0)
+		return;
+	fuzz_check(body_encode(command->op, &body, &again) == 0);
+	same_check(command, command->op == COMMAND_DRAIN, &again);
+	command_body_fini(command->op, &body);
 }
 
 static void signed_check(uint8_t op, const uint8_t *body, size_t size)

@@ -403,35 +403,58 @@ int inventory_decode(const void *bytes, size_t size,
 	return layout_decode(&inventory_layout, bytes, size, ret_registration);
 }
 
-/* The bodies have nothing beyond their field lists. */
-#define DEFINE_BODY(name)                                                    \
-	int name##_body_encode(const struct name##_body *body,               \
-			       struct writer *writer)                        \
-	{                                                                    \
-		return layout_encode(&name##_layout, body, writer);          \
-	}                                                                    \
-	int name##_body_decode(const void *bytes, size_t size,               \
-			       struct name##_body *ret_body)                 \
-	{                                                                    \
-		return layout_decode(&name##_layout, bytes, size, ret_body); \
+#define DEFINE_BODY_ENCODE(name)                                    \
+	int name##_body_encode(const struct name##_body *body,      \
+			       struct writer *writer)               \
+	{                                                           \
+		return layout_encode(&name##_layout, body, writer); \
 	}
 
-#define DEFINE_BODY_FINI(name)                          \
-	void name##_body_fini(struct name##_body *body) \
-	{                                               \
-		layout_fini(&name##_layout, body);      \
-	}
+DEFINE_BODY_ENCODE(hello)
+DEFINE_BODY_ENCODE(apply)
+DEFINE_BODY_ENCODE(revoke)
+DEFINE_BODY_ENCODE(query)
+DEFINE_BODY_ENCODE(clean)
+DEFINE_BODY_ENCODE(ack)
+DEFINE_BODY_ENCODE(drain)
+DEFINE_BODY_ENCODE(lease)
 
-DEFINE_BODY(hello)
-DEFINE_BODY(apply)
-DEFINE_BODY_FINI(apply)
-DEFINE_BODY(revoke)
-DEFINE_BODY_FINI(revoke)
-DEFINE_BODY(query)
-DEFINE_BODY_FINI(query)
-DEFINE_BODY(clean)
-DEFINE_BODY_FINI(clean)
-DEFINE_BODY(ack)
-DEFINE_BODY(drain)
-DEFINE_BODY(lease)
-DEFINE_BODY_FINI(lease)
+/* The list or the name of nodes is at an offset. */
+static const struct {
+	const struct layout *layout;
+	size_t nodes;
+	bool is_list;
+} bodies[] = {
+	[COMMAND_HELLO] = { &hello_layout, offsetof(struct hello_body, node) },
+	[COMMAND_APPLY] = { &apply_layout, offsetof(struct apply_body, nodes),
+			    true },
+	[COMMAND_REVOKE] = { &revoke_layout,
+			     offsetof(struct revoke_body, nodes), true },
+	[COMMAND_QUERY] = { &query_layout, offsetof(struct query_body, nodes),
+			    true },
+	[COMMAND_CLEAN] = { &clean_layout, offsetof(struct clean_body, nodes),
+			    true },
+	[COMMAND_ACK] = { &ack_layout, offsetof(struct ack_body, node) },
+	[COMMAND_DRAIN] = { &drain_layout, offsetof(struct drain_body, node) },
+	[COMMAND_LEASE] = { &lease_layout, offsetof(struct lease_body, nodes),
+			    true },
+};
+
+int command_body_decode(enum command_op op, const void *bytes, size_t size,
+			union command_body *ret_body)
+{
+	return layout_decode(bodies[op].layout, bytes, size, ret_body);
+}
+
+void command_body_fini(enum command_op op, union command_body *body)
+{
+	layout_fini(bodies[op].layout, body);
+}
+
+const char *command_body_nodes(enum command_op op,
+			       const union command_body *body)
+{
+	const char *at = (const char *)body + bodies[op].nodes;
+
+	return bodies[op].is_list ? *(const char *const *)at : at;
+}

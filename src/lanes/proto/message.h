@@ -193,8 +193,6 @@ struct hello_body {
 };
 
 int hello_body_encode(const struct hello_body *body, struct writer *writer);
-int hello_body_decode(const void *bytes, size_t size,
-		      struct hello_body *ret_body);
 
 /*
  * A node finds itself with hostlist_find(nodes, name), and its own share with
@@ -219,9 +217,6 @@ struct apply_body {
 };
 
 int apply_body_encode(const struct apply_body *body, struct writer *writer);
-int apply_body_decode(const void *bytes, size_t size,
-		      struct apply_body *ret_body);
-void apply_body_fini(struct apply_body *body);
 
 struct revoke_body {
 	const char *nodes;
@@ -234,9 +229,6 @@ struct revoke_body {
 };
 
 int revoke_body_encode(const struct revoke_body *body, struct writer *writer);
-int revoke_body_decode(const void *bytes, size_t size,
-		       struct revoke_body *ret_body);
-void revoke_body_fini(struct revoke_body *body);
 
 enum query_what {
 	QUERY_GRANTS = 1,
@@ -251,9 +243,6 @@ struct query_body {
 };
 
 int query_body_encode(const struct query_body *body, struct writer *writer);
-int query_body_decode(const void *bytes, size_t size,
-		      struct query_body *ret_body);
-void query_body_fini(struct query_body *body);
 
 struct clean_body {
 	const char *nodes;
@@ -262,9 +251,6 @@ struct clean_body {
 };
 
 int clean_body_encode(const struct clean_body *body, struct writer *writer);
-int clean_body_decode(const void *bytes, size_t size,
-		      struct clean_body *ret_body);
-void clean_body_fini(struct clean_body *body);
 
 struct ack_body {
 	char node[NODE_NAME_MAX + 1];
@@ -272,7 +258,6 @@ struct ack_body {
 };
 
 int ack_body_encode(const struct ack_body *body, struct writer *writer);
-int ack_body_decode(const void *bytes, size_t size, struct ack_body *ret_body);
 
 struct drain_body {
 	char node[NODE_NAME_MAX + 1];
@@ -281,8 +266,6 @@ struct drain_body {
 };
 
 int drain_body_encode(const struct drain_body *body, struct writer *writer);
-int drain_body_decode(const void *bytes, size_t size,
-		      struct drain_body *ret_body);
 
 /* The manager is there, and its nodes are up for so long once they answer. */
 struct lease_body {
@@ -291,6 +274,22 @@ struct lease_body {
 };
 
 int lease_body_encode(const struct lease_body *body, struct writer *writer);
-int lease_body_decode(const void *bytes, size_t size,
-		      struct lease_body *ret_body);
-void lease_body_fini(struct lease_body *body);
+
+union command_body {
+	struct hello_body hello;
+	struct apply_body apply;
+	struct revoke_body revoke;
+	struct query_body query;
+	struct clean_body clean;
+	struct ack_body ack;
+	struct drain_body drain;
+	struct lease_body lease;
+};
+
+/* The member is that of the op. On success it is to be handed to _fini. */
+int command_body_decode(enum command_op op, const void *bytes, size_t size,
+			union command_body *ret_body);
+void command_body_fini(enum command_op op, union command_body *body);
+/* The nodes it is for: a host list, or the name of one node. */
+const char *command_body_nodes(enum command_op op,
+			       const union command_body *body);

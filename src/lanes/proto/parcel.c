@@ -76,39 +76,23 @@ int parcel_parts(const struct parcel *parcel, int node_count)
 	return count > PARCEL_PARTS_MAX ? PARCEL_PARTS_MAX : (int)count;
 }
 
-#define NODES_OF(name, body_bytes, body_size)                                  \
-	do {                                                                   \
-		struct name##_body body;                                       \
-		int result = name##_body_decode(body_bytes, body_size, &body); \
-                                                                               \
-		if (result < 0)                                                \
-			return result == -ENOMEM ? -ENOMEM : -EBADMSG;         \
-		*ret_nodes = strdup(body.nodes);                               \
-		name##_body_fini(&body);                                       \
-		return *ret_nodes == NULL ? -ENOMEM : 0;                       \
-	} while (0)
-
 int command_nodes_read(const void *bytes, size_t size, char **ret_nodes)
 {
+	union command_body body;
 	struct command command;
-	const uint8_t *at;
+	int result;
 
 	if (size < COMMAND_HEADER_SIZE ||
-	    command_header_read(bytes, &command) < 0)
+	    command_header_read(bytes, &command) < 0 ||
+	    command.op == COMMAND_HELLO || command.op == COMMAND_ACK ||
+	    command.op == COMMAND_DRAIN)
 		return -EBADMSG;
-	at = (const uint8_t *)bytes + COMMAND_HEADER_SIZE;
-	size -= COMMAND_HEADER_SIZE;
-	switch (command.op) {
-	case COMMAND_APPLY:
-		NODES_OF(apply, at, size);
-	case COMMAND_REVOKE:
-		NODES_OF(revoke, at, size);
-	case COMMAND_QUERY:
-		NODES_OF(query, at, size);
-	case COMMAND_CLEAN:
-		NODES_OF(clean, at, size);
-	case COMMAND_LEASE:
-		NODES_OF(lease, at, size);
-	}
-	return -EBADMSG;
+	result = command_body_decode(
+		command.op, (const uint8_t *)bytes + COMMAND_HEADER_SIZE,
+		size - COMMAND_HEADER_SIZE, &body);
+	if (result < 0)
+		return result == -ENOMEM ? -ENOMEM : -EBADMSG;
+	*ret_nodes = strdup(command_body_nodes(command.op, &body));
+	command_body_fini(command.op, &body);
+	return *ret_nodes == NULL ? -ENOMEM : 0;
 }

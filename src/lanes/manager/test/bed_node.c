@@ -111,19 +111,20 @@ bool bed_node_command(struct bed_node *node, struct command *ret_command,
 void bed_node_register(struct bed_node *node)
 {
 	struct command command;
-	struct hello_body body;
+	union command_body body;
 	uint8_t *bytes;
 
 	bed_node_send_register(node);
 	bed_commit(node->bed);
 	assert_true(bed_node_command(node, &command, &bytes));
 	assert_int_equal(command.op, COMMAND_HELLO);
-	assert_int_equal(
-		hello_body_decode(command.body, command.body_size, &body), 0);
-	assert_memory_equal(body.nonce, node->nonce, NONCE_SIZE);
-	assert_memory_equal(body.cluster, node->bed->keys.cluster,
+	assert_int_equal(command_body_decode(COMMAND_HELLO, command.body,
+					     command.body_size, &body),
+			 0);
+	assert_memory_equal(body.hello.nonce, node->nonce, NONCE_SIZE);
+	assert_memory_equal(body.hello.cluster, node->bed->keys.cluster,
 			    CLUSTER_ID_SIZE);
-	assert_string_equal(body.node, node->name);
+	assert_string_equal(body.hello.node, node->name);
 	free(bytes);
 }
 

@@ -152,7 +152,7 @@ static void an_apply_has_what_the_grant_has(void **state)
 	struct scene *scene = *state;
 	struct bed_round *round;
 	struct bed_node nodes[2];
-	struct apply_body body;
+	union command_body body;
 	struct grant grant;
 
 	bed_elan3_node_up(scene->bed, "n3", 3, &nodes[0]);
@@ -163,12 +163,12 @@ static void an_apply_has_what_the_grant_has(void **state)
 	bed_commit(scene->bed);
 	round = bed_round_last(scene->bed, COMMAND_APPLY);
 	assert_non_null(round);
-	assert_int_equal(apply_body_decode(round->command.body,
-					   round->command.body_size, &body),
+	assert_int_equal(command_body_decode(COMMAND_APPLY, round->command.body,
+					     round->command.body_size, &body),
 			 0);
-	assert_int_equal(body.sealed_size, grant.sealed_size);
-	assert_memory_equal(body.sealed, grant.sealed, grant.sealed_size);
-	apply_body_fini(&body);
+	assert_int_equal(body.apply.sealed_size, grant.sealed_size);
+	assert_memory_equal(body.apply.sealed, grant.sealed, grant.sealed_size);
+	command_body_fini(COMMAND_APPLY, &body);
 	for (int i = 0; i < 2; i++)
 		bed_node_obey(&nodes[i], COMMAND_APPLY, 0);
 	bed_commit(scene->bed);

@@ -17,22 +17,23 @@ static void a_command_names_nodes_grant_and_epoch(void **state)
 	struct scene *scene = *state;
 	struct bed_round *round = bed_node_asked(&scene->nodes[0]);
 	const struct command *command = &round->command;
-	struct apply_body body;
+	union command_body body;
 
 	/* Both get the same one, and are a group from now on. */
 	assert_ptr_equal(bed_node_asked(&scene->nodes[1]), round);
 	assert_int_equal(round->group, scene->grant_id);
 	assert_int_equal(command->op, COMMAND_APPLY);
 	assert_int_equal(command->grant_id, scene->grant_id);
-	assert_int_equal(
-		apply_body_decode(command->body, command->body_size, &body), 0);
-	assert_string_equal(body.key, "slurm/1/0");
-	assert_string_equal(body.driver, "slingshot");
-	assert_string_equal(body.nodes, "n[0-1]");
-	assert_int_equal(body.uid, BED_USER);
-	assert_int_equal(body.id_count, 1);
-	assert_int_equal(body.ids[0], 1024);
-	apply_body_fini(&body);
+	assert_int_equal(command_body_decode(COMMAND_APPLY, command->body,
+					     command->body_size, &body),
+			 0);
+	assert_string_equal(body.apply.key, "slurm/1/0");
+	assert_string_equal(body.apply.driver, "slingshot");
+	assert_string_equal(body.apply.nodes, "n[0-1]");
+	assert_int_equal(body.apply.uid, BED_USER);
+	assert_int_equal(body.apply.id_count, 1);
+	assert_int_equal(body.apply.ids[0], 1024);
+	command_body_fini(COMMAND_APPLY, &body);
 }
 
 static void all_answers_complete_the_apply(void **state)
@@ -226,7 +227,7 @@ static void a_query_gathers_what_each_node_says(void **state)
 	uint64_t root = bed_client(bed, BED_ROOT);
 	struct bed_round *round;
 	struct confirm confirm;
-	struct query_body body;
+	union command_body body;
 	json_t *answer;
 	json_t *answers;
 
@@ -236,11 +237,11 @@ static void a_query_gathers_what_each_node_says(void **state)
 	round = bed_node_asked(&scene->nodes[0]);
 	assert_int_equal(round->command.op, COMMAND_QUERY);
 	assert_int_equal(round->group, 0);
-	assert_int_equal(query_body_decode(round->command.body,
-					   round->command.body_size, &body),
+	assert_int_equal(command_body_decode(COMMAND_QUERY, round->command.body,
+					     round->command.body_size, &body),
 			 0);
-	assert_int_equal(body.what, QUERY_DEVICES);
-	query_body_fini(&body);
+	assert_int_equal(body.query.what, QUERY_DEVICES);
+	command_body_fini(COMMAND_QUERY, &body);
 	confirm_answer(&round->command, "n0", scene->nodes[0].incarnation, 0,
 		       &confirm);
 	confirm.answer = (const uint8_t *)"{\"devices\":[1]}";
@@ -271,7 +272,7 @@ static void node_clean_never_takes_all(void **state)
 	uint64_t root = bed_client(bed, BED_ROOT);
 	struct bed_round *round;
 	struct confirm confirm;
-	struct clean_body body;
+	union command_body body;
 	json_t *answer;
 	json_t *node;
 
@@ -281,14 +282,14 @@ static void node_clean_never_takes_all(void **state)
 			"dry_run", i);
 		round = bed_node_asked(&scene->nodes[0]);
 		assert_int_equal(round->command.op, COMMAND_CLEAN);
-		assert_int_equal(clean_body_decode(round->command.body,
-						   round->command.body_size,
-						   &body),
-				 0);
-		assert_string_equal(body.nodes, "n0");
-		assert_false(body.is_all);
-		assert_int_equal(body.is_dry_run, i);
-		clean_body_fini(&body);
+		assert_int_equal(
+			command_body_decode(COMMAND_CLEAN, round->command.body,
+					    round->command.body_size, &body),
+			0);
+		assert_string_equal(body.clean.nodes, "n0");
+		assert_false(body.clean.is_all);
+		assert_int_equal(body.clean.is_dry_run, i);
+		command_body_fini(COMMAND_CLEAN, &body);
 		confirm_answer(&round->command, "n0",
 			       scene->nodes[0].incarnation, -EBUSY, &confirm);
 		confirm.answer = (const uint8_t *)text;

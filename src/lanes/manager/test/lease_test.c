@@ -285,14 +285,15 @@ static void drain(struct bed *bed, const char *op, const char *reason)
 static void assert_told(struct bed_node *node, bool is_drained)
 {
 	struct command command;
-	struct drain_body body;
+	union command_body body;
 	uint8_t *bytes;
 
 	assert_true(bed_node_command(node, &command, &bytes));
 	assert_int_equal(command.op, COMMAND_DRAIN);
-	assert_int_equal(
-		drain_body_decode(command.body, command.body_size, &body), 0);
-	assert_int_equal(body.is_drained, is_drained);
+	assert_int_equal(command_body_decode(COMMAND_DRAIN, command.body,
+					     command.body_size, &body),
+			 0);
+	assert_int_equal(body.drain.is_drained, is_drained);
 	free(bytes);
 }
 

@@ -79,18 +79,19 @@ struct look {
 static bool take_look(struct bed_node *node, struct look *ret_look)
 {
 	const struct command *command;
-	struct query_body body;
+	union command_body body;
 
 	ret_look->round = bed_node_asked(node);
 	if (ret_look->round == NULL)
 		return false;
 	command = &ret_look->round->command;
 	assert_int_equal(command->op, COMMAND_QUERY);
-	assert_int_equal(
-		query_body_decode(command->body, command->body_size, &body), 0);
-	assert_int_equal(body.what, QUERY_INVENTORY);
-	assert_true(hostlist_find(body.nodes, node->name) >= 0);
-	query_body_fini(&body);
+	assert_int_equal(command_body_decode(COMMAND_QUERY, command->body,
+					     command->body_size, &body),
+			 0);
+	assert_int_equal(body.query.what, QUERY_INVENTORY);
+	assert_true(hostlist_find(body.query.nodes, node->name) >= 0);
+	command_body_fini(COMMAND_QUERY, &body);
 	confirm_answer(command, node->name, node->incarnation, 0,
 		       &ret_look->confirm);
 	ret_look->key_id = command->key_id;

@@ -196,7 +196,7 @@ static void an_own_confirmation_is_acknowledged(void **state)
 	struct bed *bed = *state;
 	struct confirm confirm = { .version = WIRE_VERSION };
 	struct command command;
-	struct ack_body body;
+	union command_body body;
 	struct bed_node node;
 	uint8_t *bytes;
 
@@ -209,10 +209,11 @@ static void an_own_confirmation_is_acknowledged(void **state)
 	bed_commit(bed);
 	assert_true(bed_node_command(&node, &command, &bytes));
 	assert_int_equal(command.op, COMMAND_ACK);
-	assert_int_equal(
-		ack_body_decode(command.body, command.body_size, &body), 0);
-	assert_int_equal(body.sequence, 4711);
-	assert_string_equal(body.node, "n0");
+	assert_int_equal(command_body_decode(COMMAND_ACK, command.body,
+					     command.body_size, &body),
+			 0);
+	assert_int_equal(body.ack.sequence, 4711);
+	assert_string_equal(body.ack.node, "n0");
 	free(bytes);
 }
 

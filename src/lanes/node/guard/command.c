@@ -11,6 +11,7 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/runs.h"
 #include "lanes/proto/seal.h"
 #include "lanes/node/guard/internal.h"
@@ -68,29 +69,16 @@ static int epoch_check(struct guard *guard, const struct command *command,
 	return 0;
 }
 
-/* Index of this node in a host list, or -EPERM. */
-static int name_find(const struct guard *guard, const char *nodes,
-		     struct reply *reply)
-{
-	int index = hostlist_find(nodes, guard->config.name);
-
-	return index >= 0 ? index
-			  : refuse(reply, -EPERM,
-				   "the command does not name this node");
-}
-
 /* --- APPLY and REVOKE --- */
 
 static int apply_read(const struct guard *guard, const struct command *command,
 		      const struct apply_body *body, struct ledger_grant *grant,
 		      struct reply *reply)
 {
-	int index = name_find(guard, body->nodes, reply);
+	int index = hostlist_find(body->nodes, guard->config.name);
 	int count = hostlist_count(body->nodes);
 	int64_t cores, tasks;
 
-	if (index < 0)
-		return index;
 	if (!guard->has_hello || command->life != guard->hello_life ||
 	    command->sequence <= guard->hello_sequence)
 		return refuse(reply, -ENOTCONN,
@@ -173,90 +161,48 @@ static int apply_decide(struct guard *guard, const struct ledger_grant *wanted,
 }
 
 static int obey_apply(struct guard *guard, const struct command *command,
-		      struct reply *reply)
+		      const union command_body *body, struct reply *reply)
 {
 	struct ledger_grant wanted = { .state = GRANT_APPLYING };
-	struct apply_body body;
-	int result =
-		apply_body_decode(command->body, command->body_size, &body);
+	int result = apply_read(guard, command, &body->apply, &wanted, reply);
 
-	if (result < 0)
-		return refuse(reply, result, "the body cannot be read");
-	result = apply_read(guard, command, &body, &wanted, reply);
 	if (result == 0)
-		result = apply_decide(guard, &wanted, &body, reply);
-	apply_body_fini(&body);
+		result = apply_decide(guard, &wanted, &body->apply, reply);
 	return result;
 }
 
 static int obey_revoke(struct guard *guard, const struct command *command,
-		       struct reply *reply)
+		       const union command_body *body, struct reply *reply)
 {
-	struct revoke_body body;
-	int result =
-		revoke_body_decode(command->body, command->body_size, &body);
-
-	if (result < 0)
-		return refuse(reply, result, "the body cannot be read");
-	result = name_find(guard, body.nodes, reply);
-	if (result >= 0)
-		result = revoke_decide(guard, command, &body, reply);
-	revoke_body_fini(&body);
-	return result;
+	return revoke_decide(guard, command, &body->revoke, reply);
 }
 
 /* --- the others --- */
 
 static int obey_query(struct guard *guard, const struct command *command,
-		      struct reply *reply)
+		      const union command_body *body, struct reply *reply)
 {
-	struct query_body body;
-	int result =
-		query_body_decode(command->body, command->body_size, &body);
-
-	if (result < 0)
-		return refuse(reply, result, "the body cannot be read");
-	result = name_find(guard, body.nodes, reply);
-	if (result > 0)
-		result = 0;
-	reply->head.what = body.what;
-	query_body_fini(&body);
-	return result;
+	reply->head.what = body->query.what;
+	return 0;
 }
 
 static int obey_clean(struct guard *guard, const struct command *command,
-		      struct reply *reply)
+		      const union command_body *body, struct reply *reply)
 {
-	struct clean_body body;
-	int result =
-		clean_body_decode(command->body, command->body_size, &body);
-
-	if (result < 0)
-		return refuse(reply, result, "the body cannot be read");
-	result = name_find(guard, body.nodes, reply);
-	if (result > 0)
-		result = 0;
-	reply->head.is_all = body.is_all;
-	reply->head.is_dry_run = body.is_dry_run;
-	clean_body_fini(&body);
-	return result;
+	reply->head.is_all = body->clean.is_all;
+	reply->head.is_dry_run = body->clean.is_dry_run;
+	return 0;
 }
 
 static int obey_hello(struct guard *guard, const struct command *command,
-		      struct reply *reply)
+		      const union command_body *body, struct reply *reply)
 {
-	struct hello_body body;
-	int result =
-		hello_body_decode(command->body, command->body_size, &body);
-
-	if (result < 0)
-		return refuse(reply, result, "the body cannot be read");
-	if (!guard->has_nonce || strcmp(body.node, guard->config.name) != 0 ||
-	    sodium_memcmp(body.nonce, guard->nonce, NONCE_SIZE) != 0)
+	if (!guard->has_nonce ||
+	    sodium_memcmp(body->hello.nonce, guard->nonce, NONCE_SIZE) != 0)
 		return refuse(reply, -ESTALE,
 			      "it answers another registration");
-	if (sodium_memcmp(body.cluster, guard->keys.cluster, CLUSTER_ID_SIZE) !=
-	    0)
+	if (sodium_memcmp(body->hello.cluster, guard->keys.cluster,
+			  CLUSTER_ID_SIZE) != 0)
 		return refuse(reply, -EPERM, "it is of another cluster");
 	guard->has_nonce = false;
 	guard->has_hello = true;
@@ -266,65 +212,40 @@ static int obey_hello(struct guard *guard, const struct command *command,
 }
 
 static int obey_ack(struct guard *guard, const struct command *command,
-		    struct reply *reply)
+		    const union command_body *body, struct reply *reply)
 {
 	const struct owed *owed = guard->ledger.owed;
 	struct writer batch;
-	struct ack_body body;
-	int result = ack_body_decode(command->body, command->body_size, &body);
 
-	if (result < 0)
-		return refuse(reply, result, "the body cannot be read");
-	if (strcmp(body.node, guard->config.name) != 0)
-		return refuse(reply, -EPERM, "it is for another node");
-	while (owed && owed->sequence != body.sequence)
+	while (owed && owed->sequence != body->ack.sequence)
 		owed = owed->next;
 	if (!owed)
 		return 0;
 	batch_begin(guard, &batch);
-	ledger_write_acknowledged(&batch, body.sequence);
+	ledger_write_acknowledged(&batch, body->ack.sequence);
 	return batch_commit(guard, &batch);
 }
 
 static int obey_drain(struct guard *guard, const struct command *command,
-		      struct reply *reply)
+		      const union command_body *body, struct reply *reply)
 {
-	struct drain_body body;
-	int result =
-		drain_body_decode(command->body, command->body_size, &body);
-
-	if (result < 0)
-		return refuse(reply, result, "the body cannot be read");
-	if (strcmp(body.node, guard->config.name) != 0)
-		return refuse(reply, -EPERM, "it is for another node");
 	if (command->sequence <= guard->drain_sequence)
 		return refuse(reply, -ESTALE, "a later one was obeyed");
 	guard->drain_sequence = command->sequence;
-	reply->head.is_drained = body.is_drained;
-	text_add(reply->head.text, body.reason);
+	reply->head.is_drained = body->drain.is_drained;
+	text_add(reply->head.text, body->drain.reason);
 	return 0;
 }
 
 /* What is asked again because its answer was lost is answered again. */
 static int obey_lease(struct guard *guard, const struct command *command,
-		      struct reply *reply)
+		      const union command_body *body, struct reply *reply)
 {
-	struct lease_body body;
-	int result =
-		lease_body_decode(command->body, command->body_size, &body);
-
-	if (result < 0)
-		return refuse(reply, result, "the body cannot be read");
-	result = name_find(guard, body.nodes, reply);
-	if (result >= 0 && command->sequence < guard->lease_sequence)
-		result = refuse(reply, -ESTALE, "a later one was obeyed");
-	if (result >= 0) {
-		guard->lease_sequence = command->sequence;
-		reply->head.lease_s = body.lease_s;
-		result = 0;
-	}
-	lease_body_fini(&body);
-	return result;
+	if (command->sequence < guard->lease_sequence)
+		return refuse(reply, -ESTALE, "a later one was obeyed");
+	guard->lease_sequence = command->sequence;
+	reply->head.lease_s = body->lease.lease_s;
+	return 0;
 }
 
 /* --- answers --- */
@@ -400,16 +321,31 @@ static int op_obey(struct guard *guard, const struct command *command,
 		   struct reply *reply)
 {
 	static int (*const obey[])(struct guard *, const struct command *,
+				   const union command_body *,
 				   struct reply *) = {
 		[COMMAND_HELLO] = obey_hello,   [COMMAND_APPLY] = obey_apply,
 		[COMMAND_REVOKE] = obey_revoke, [COMMAND_QUERY] = obey_query,
 		[COMMAND_CLEAN] = obey_clean,   [COMMAND_ACK] = obey_ack,
 		[COMMAND_DRAIN] = obey_drain,   [COMMAND_LEASE] = obey_lease,
 	};
+	union command_body body;
+	const char *nodes;
+	int result;
 
 	if (command->apply_floor > guard->floor)
 		guard->floor = command->apply_floor;
-	return obey[command->op](guard, command, reply);
+	result = memory_check(command_body_decode(command->op, command->body,
+						  command->body_size, &body));
+	if (result < 0)
+		return refuse(reply, result, "the body cannot be read");
+	nodes = command_body_nodes(command->op, &body);
+	if (hostlist_find(nodes, guard->config.name) < 0)
+		result = refuse(reply, -EPERM,
+				"the command does not name this node");
+	else
+		result = obey[command->op](guard, command, &body, reply);
+	command_body_fini(command->op, &body);
+	return result;
 }
 
 int command_obey(struct guard *guard, const struct guard_request *request,

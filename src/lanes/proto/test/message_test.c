@@ -212,27 +212,31 @@ static void texts_for_people_are_clean_once_decoded(void **state)
 static void apply_comes_back_as_it_was(void **state)
 {
 	struct writer writer = { 0 };
-	struct apply_body got;
+	union command_body got;
 
 	assert_int_equal(apply_body_encode(&sample_apply, &writer), 0);
-	assert_int_equal(apply_body_decode(writer.data, writer.size, &got), 0);
-	assert_string_equal(got.key, sample_apply.key);
-	assert_string_equal(got.driver, sample_apply.driver);
-	assert_int_equal(got.uid, sample_apply.uid);
-	assert_int_equal(got.gid, sample_apply.gid);
-	assert_string_equal(got.nodes, sample_apply.nodes);
-	assert_string_equal(got.cores, sample_apply.cores);
-	assert_string_equal(got.tasks, sample_apply.tasks);
-	assert_int_equal(got.id_count, sample_apply.id_count);
-	assert_memory_equal(got.ids, sample_apply.ids, sizeof(got.ids));
-	assert_string_equal(got.options, sample_apply.options);
-	assert_int_equal(got.sealed_size, sample_apply.sealed_size);
-	assert_memory_equal(got.sealed, sample_apply.sealed, got.sealed_size);
-	assert_int_equal(got.members_size, sample_apply.members_size);
-	assert_memory_equal(got.members, sample_apply.members,
-			    got.members_size);
-	apply_body_fini(&got);
-	assert_null(got.nodes);
+	assert_int_equal(command_body_decode(COMMAND_APPLY, writer.data,
+					     writer.size, &got),
+			 0);
+	assert_string_equal(got.apply.key, sample_apply.key);
+	assert_string_equal(got.apply.driver, sample_apply.driver);
+	assert_int_equal(got.apply.uid, sample_apply.uid);
+	assert_int_equal(got.apply.gid, sample_apply.gid);
+	assert_string_equal(got.apply.nodes, sample_apply.nodes);
+	assert_string_equal(got.apply.cores, sample_apply.cores);
+	assert_string_equal(got.apply.tasks, sample_apply.tasks);
+	assert_int_equal(got.apply.id_count, sample_apply.id_count);
+	assert_memory_equal(got.apply.ids, sample_apply.ids,
+			    sizeof(got.apply.ids));
+	assert_string_equal(got.apply.options, sample_apply.options);
+	assert_int_equal(got.apply.sealed_size, sample_apply.sealed_size);
+	assert_memory_equal(got.apply.sealed, sample_apply.sealed,
+			    got.apply.sealed_size);
+	assert_int_equal(got.apply.members_size, sample_apply.members_size);
+	assert_memory_equal(got.apply.members, sample_apply.members,
+			    got.apply.members_size);
+	command_body_fini(COMMAND_APPLY, &got);
+	assert_null(got.apply.nodes);
 	writer_fini(&writer);
 }
 
@@ -251,7 +255,8 @@ static void apply_refuses_names_that_are_no_names(void **state)
 	struct writer writer = { 0 };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct apply_body body = sample_apply, got;
+		struct apply_body body = sample_apply;
+		union command_body got;
 
 		strcpy(body.key, cases[i].key);
 		strcpy(body.driver, cases[i].driver);
@@ -267,8 +272,8 @@ static void apply_refuses_names_that_are_no_names(void **state)
 		write_text(&writer, cases[i].options);
 		write_blob(&writer, NULL, 0);
 		write_blob(&writer, NULL, 0);
-		assert_int_equal(apply_body_decode(writer.data, writer.size,
-						   &got),
+		assert_int_equal(command_body_decode(COMMAND_APPLY, writer.data,
+						     writer.size, &got),
 				 -EBADMSG);
 		writer.size = 0;
 	}
@@ -278,31 +283,37 @@ static void apply_refuses_names_that_are_no_names(void **state)
 static void revoke_comes_back_as_it_was(void **state)
 {
 	struct writer writer = { 0 };
-	struct revoke_body got;
+	union command_body got;
 
 	assert_int_equal(revoke_body_encode(&sample_revoke, &writer), 0);
-	assert_int_equal(revoke_body_decode(writer.data, writer.size, &got), 0);
-	assert_string_equal(got.nodes, sample_revoke.nodes);
-	assert_string_equal(got.key, sample_revoke.key);
-	assert_string_equal(got.driver, sample_revoke.driver);
-	assert_int_equal(got.uid, sample_revoke.uid);
-	assert_int_equal(got.gid, sample_revoke.gid);
-	assert_int_equal(got.id_count, sample_revoke.id_count);
-	assert_memory_equal(got.ids, sample_revoke.ids, sizeof(got.ids));
-	revoke_body_fini(&got);
+	assert_int_equal(command_body_decode(COMMAND_REVOKE, writer.data,
+					     writer.size, &got),
+			 0);
+	assert_string_equal(got.revoke.nodes, sample_revoke.nodes);
+	assert_string_equal(got.revoke.key, sample_revoke.key);
+	assert_string_equal(got.revoke.driver, sample_revoke.driver);
+	assert_int_equal(got.revoke.uid, sample_revoke.uid);
+	assert_int_equal(got.revoke.gid, sample_revoke.gid);
+	assert_int_equal(got.revoke.id_count, sample_revoke.id_count);
+	assert_memory_equal(got.revoke.ids, sample_revoke.ids,
+			    sizeof(got.revoke.ids));
+	command_body_fini(COMMAND_REVOKE, &got);
 	writer_fini(&writer);
 }
 
 static void revoke_may_have_no_key(void **state)
 {
-	struct revoke_body body = sample_revoke, got;
+	struct revoke_body body = sample_revoke;
+	union command_body got;
 	struct writer writer = { 0 };
 
 	strcpy(body.key, "");
 	assert_int_equal(revoke_body_encode(&body, &writer), 0);
-	assert_int_equal(revoke_body_decode(writer.data, writer.size, &got), 0);
-	assert_string_equal(got.key, "");
-	revoke_body_fini(&got);
+	assert_int_equal(command_body_decode(COMMAND_REVOKE, writer.data,
+					     writer.size, &got),
+			 0);
+	assert_string_equal(got.revoke.key, "");
+	command_body_fini(COMMAND_REVOKE, &got);
 	strcpy(body.key, "slurm/1");
 	assert_int_equal(revoke_body_encode(&body, &writer), -EINVAL);
 	writer_fini(&writer);
@@ -311,54 +322,56 @@ static void revoke_may_have_no_key(void **state)
 static void small_bodies_come_back_as_they_were(void **state)
 {
 	struct writer writer = { 0 };
-	struct hello_body hello;
-	struct query_body query;
-	struct clean_body clean;
-	struct drain_body drain;
-	struct lease_body lease;
-	struct ack_body ack;
+	union command_body got;
 
 	assert_int_equal(hello_body_encode(&sample_hello, &writer), 0);
-	assert_int_equal(hello_body_decode(writer.data, writer.size, &hello),
+	assert_int_equal(command_body_decode(COMMAND_HELLO, writer.data,
+					     writer.size, &got),
 			 0);
-	assert_memory_equal(hello.nonce, sample_hello.nonce, NONCE_SIZE);
-	assert_string_equal(hello.node, sample_hello.node);
-	assert_memory_equal(hello.cluster, sample_hello.cluster,
+	assert_memory_equal(got.hello.nonce, sample_hello.nonce, NONCE_SIZE);
+	assert_string_equal(got.hello.node, sample_hello.node);
+	assert_memory_equal(got.hello.cluster, sample_hello.cluster,
 			    CLUSTER_ID_SIZE);
 	writer.size = 0;
 	assert_int_equal(query_body_encode(&sample_query, &writer), 0);
-	assert_int_equal(query_body_decode(writer.data, writer.size, &query),
+	assert_int_equal(command_body_decode(COMMAND_QUERY, writer.data,
+					     writer.size, &got),
 			 0);
-	assert_string_equal(query.nodes, sample_query.nodes);
-	assert_int_equal(query.what, QUERY_OBJECTS);
-	query_body_fini(&query);
+	assert_string_equal(got.query.nodes, sample_query.nodes);
+	assert_int_equal(got.query.what, QUERY_OBJECTS);
+	command_body_fini(COMMAND_QUERY, &got);
 	writer.size = 0;
 	assert_int_equal(clean_body_encode(&sample_clean, &writer), 0);
-	assert_int_equal(clean_body_decode(writer.data, writer.size, &clean),
+	assert_int_equal(command_body_decode(COMMAND_CLEAN, writer.data,
+					     writer.size, &got),
 			 0);
-	assert_string_equal(clean.nodes, sample_clean.nodes);
-	assert_true(clean.is_all);
-	assert_false(clean.is_dry_run);
-	clean_body_fini(&clean);
+	assert_string_equal(got.clean.nodes, sample_clean.nodes);
+	assert_true(got.clean.is_all);
+	assert_false(got.clean.is_dry_run);
+	command_body_fini(COMMAND_CLEAN, &got);
 	writer.size = 0;
 	assert_int_equal(ack_body_encode(&sample_ack, &writer), 0);
-	assert_int_equal(ack_body_decode(writer.data, writer.size, &ack), 0);
-	assert_string_equal(ack.node, sample_ack.node);
-	assert_int_equal(ack.sequence, sample_ack.sequence);
+	assert_int_equal(command_body_decode(COMMAND_ACK, writer.data,
+					     writer.size, &got),
+			 0);
+	assert_string_equal(got.ack.node, sample_ack.node);
+	assert_int_equal(got.ack.sequence, sample_ack.sequence);
 	writer.size = 0;
 	assert_int_equal(drain_body_encode(&sample_drain, &writer), 0);
-	assert_int_equal(drain_body_decode(writer.data, writer.size, &drain),
+	assert_int_equal(command_body_decode(COMMAND_DRAIN, writer.data,
+					     writer.size, &got),
 			 0);
-	assert_string_equal(drain.node, sample_drain.node);
-	assert_true(drain.is_drained);
-	assert_string_equal(drain.reason, sample_drain.reason);
+	assert_string_equal(got.drain.node, sample_drain.node);
+	assert_true(got.drain.is_drained);
+	assert_string_equal(got.drain.reason, sample_drain.reason);
 	writer.size = 0;
 	assert_int_equal(lease_body_encode(&sample_lease, &writer), 0);
-	assert_int_equal(lease_body_decode(writer.data, writer.size, &lease),
+	assert_int_equal(command_body_decode(COMMAND_LEASE, writer.data,
+					     writer.size, &got),
 			 0);
-	assert_string_equal(lease.nodes, sample_lease.nodes);
-	assert_int_equal(lease.lease_s, sample_lease.lease_s);
-	lease_body_fini(&lease);
+	assert_string_equal(got.lease.nodes, sample_lease.nodes);
+	assert_int_equal(got.lease.lease_s, sample_lease.lease_s);
+	command_body_fini(COMMAND_LEASE, &got);
 	writer_fini(&writer);
 }
 

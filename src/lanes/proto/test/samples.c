@@ -285,18 +285,14 @@ static int tagged_open(enum sample sample, const void *bytes, size_t size)
 	return result;
 }
 
-#define BODY_OPEN(name, fini)                                        \
-	do {                                                         \
-		struct name##_body body;                             \
-		int result = name##_body_decode(bytes, size, &body); \
-                                                                     \
-		if (result == 0)                                     \
-			fini(&body);                                 \
-		return result;                                       \
-	} while (0)
-
-static void nothing(const void *body)
+static int body_open(enum command_op op, const void *bytes, size_t size)
 {
+	union command_body body;
+	int result = command_body_decode(op, bytes, size, &body);
+
+	if (result == 0)
+		command_body_fini(op, &body);
+	return result;
 }
 
 int sample_open(enum sample sample, const void *bytes, size_t size)
@@ -315,21 +311,21 @@ int sample_open(enum sample sample, const void *bytes, size_t size)
 	case SAMPLE_CONFIRM_OWN:
 		return tagged_open(sample, bytes, size);
 	case SAMPLE_HELLO:
-		BODY_OPEN(hello, nothing);
+		return body_open(COMMAND_HELLO, bytes, size);
 	case SAMPLE_APPLY:
-		BODY_OPEN(apply, apply_body_fini);
+		return body_open(COMMAND_APPLY, bytes, size);
 	case SAMPLE_REVOKE:
-		BODY_OPEN(revoke, revoke_body_fini);
+		return body_open(COMMAND_REVOKE, bytes, size);
 	case SAMPLE_QUERY:
-		BODY_OPEN(query, query_body_fini);
+		return body_open(COMMAND_QUERY, bytes, size);
 	case SAMPLE_CLEAN:
-		BODY_OPEN(clean, clean_body_fini);
+		return body_open(COMMAND_CLEAN, bytes, size);
 	case SAMPLE_ACK:
-		BODY_OPEN(ack, nothing);
+		return body_open(COMMAND_ACK, bytes, size);
 	case SAMPLE_DRAIN:
-		BODY_OPEN(drain, nothing);
+		return body_open(COMMAND_DRAIN, bytes, size);
 	case SAMPLE_LEASE:
-		BODY_OPEN(lease, lease_body_fini);
+		return body_open(COMMAND_LEASE, bytes, size);
 	case SAMPLE_COUNT:
 		break;
 	}
