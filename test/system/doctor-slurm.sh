@@ -140,13 +140,10 @@ plugstack "include $slurm/plugstack.d/*.conf" 'include plugstack.d/*.relative'
 echo "${line/optional/required}" >"$slurm/plugstack.d/fairlead.conf"
 diagnose n0
 finds WARN 'SPANK plugin' "required" "write 'optional'"
-echo "$line node_socket=/run/fairlead/node.sock" >"$slurm/plugstack.d/fairlead.conf"
-diagnose
-finds FAIL 'SPANK plugin' "'node_socket=/run/fairlead/node.sock' is no argument" 'submitter=NAME and jobs_dir=FOLDER'
 echo "${line/default=must/default=none} submitter=west" >"$slurm/plugstack.d/fairlead.conf"
 diagnose
-finds FAIL 'SPANK plugin' 'default is none, the configuration has must' 'default=must'
-finds FAIL 'SPANK plugin' 'submitter is west, the configuration has slurm' 'submitter=slurm'
+finds FAIL 'SPANK plugin' 'default is none, fairlead.conf has must' 'default to "must"'
+finds FAIL 'SPANK plugin' 'submitter is west, fairlead.conf has slurm' 'submitter to "slurm"'
 echo "$line" >"$slurm/plugstack.d/also.relative"
 diagnose
 finds FAIL 'SPANK plugin' 'names it once more' 'leave one line'
@@ -166,7 +163,7 @@ chmod 644 "$slurm/spank_fairlead.so"
 it 'finds a default that is not promised any more'
 sed -i 's|^driver "slingshot" {|&\n    default_vnis = 0|' "$config"
 diagnose
-finds FAIL 'SPANK plugin' 'default is must, the configuration has none' 'default=none'
+finds FAIL 'SPANK plugin' 'default is must, fairlead.conf has none' 'default to "none"'
 sed -i '/default_vnis = 0/d' "$config"
 
 it 'finds nodes of Slurm'"'"'s that the manager does not know'

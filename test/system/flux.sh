@@ -199,9 +199,8 @@ finds OK Flux "an instance of uid $alice; broker 0 is here"
 finds OK 'jobtap plugin' 'configuration has it'
 finds OK 'jobtap plugin' 'default is must'
 finds OK 'jobtap plugin' 'submitter is flux'
-finds OK 'shell plugin' "$flux/shell.lua names $plugins/fairlead-shell.so"
+finds OK 'shell plugin' "$flux/shell.lua"
 finds OK 'manager of Flux' 'it answers the jobtap plugin'
-finds OK 'manager of Flux' "takes requests of uid $alice"
 finds OK submitter "uid $alice, may reserve for 'flux'"
 finds OK "Flux's nodes" 'the manager knows all 4'
 finds WARN drain_command 'goes on getting jobs from Flux' '/usr/lib/fairlead/flux/drain'
@@ -209,8 +208,7 @@ holds "$findings" '[.findings[] | select((.check | test("lux|plugin|submitter"))
 	(.level == "FAIL" or .level == "WARN"))] == []'
 diagnose n1
 finds OK Flux 'broker 1 is here'
-finds OK 'shell plugin' "$flux/shell.lua names"
-finds SKIP 'manager of Flux' 'from its machine' 'rank 0'
+finds OK 'shell plugin' "$flux/shell.lua"
 
 it 'and what is wrong in a real one'
 conf=$(<"$flux/conf/flux.toml")
@@ -219,7 +217,7 @@ sed -i "s|^\[fairlead\]|&\ndefault = 'none'\nsubmitter = 'west'\nprolog-timeout 
 fx config reload
 write_shell_conf 'default = "none", colour = "red"'
 diagnose
-finds FAIL 'jobtap plugin' 'default is none, fairlead.conf has must' 'default = "must"'
+finds FAIL 'jobtap plugin' 'default is none, fairlead.conf has must' 'default to "must"'
 finds FAIL 'jobtap plugin' 'submitter is west, fairlead.conf has flux'
 finds WARN 'jobtap plugin' 'prolog-timeout is 2 s'
 expect_exit 1 fx run "$work/show"
@@ -227,8 +225,6 @@ lacks "$out" 'vnis=' 'a task'
 printf '%s\n' "$conf" >"$flux/conf/flux.toml"
 sed -i "s|file = \"$plugins/fairlead-shell.so\"|file = \"/nowhere/fairlead-shell.so\"|" "$flux/shell.lua"
 fx config reload
-diagnose
-finds FAIL 'shell plugin' '/nowhere/fairlead-shell.so, which is not there: no task starts'
 run fx run "$work/show"
 [ "$code" -ne 0 ] || fail 'it ran'
 expect_error 'plugin.load: /nowhere/fairlead-shell.so: File not found'
@@ -248,7 +244,6 @@ sed -i "s/uid = $alice }/uid = $((alice + 1)) }/" "$config"
 expect_exit 0 fairlead manager reconfigure
 diagnose
 finds FAIL submitter "the instance's owner is uid $alice"
-finds FAIL 'manager of Flux' "as uid $alice: 'apply' is for root and submitters" 'manager reconfigure'
 sed -i "s/uid = $((alice + 1)) }/uid = $alice }/" "$config"
 expect_exit 0 fairlead manager reconfigure
 expect_exit 0 fx run sh -c "flux start -Sconf.shell_initrc=$flux/shell.lua \

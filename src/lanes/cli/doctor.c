@@ -169,11 +169,9 @@ static int doctor_run(struct cli *cli)
 	json_auto_t *findings = json_array();
 	json_auto_t *answer = NULL;
 	json_auto_t *seen_nodes = json_object();
-	json_auto_t *lost_objects = json_object();
 	struct doctor doctor = { .cli = cli,
 				 .findings = findings,
-				 .seen_nodes = seen_nodes,
-				 .lost_objects = lost_objects };
+				 .seen_nodes = seen_nodes };
 
 	check_config(&doctor, &config);
 	check_roles(&doctor);

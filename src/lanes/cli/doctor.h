@@ -26,9 +26,7 @@ struct doctor {
 	json_t *findings;
 	int failed_count;
 	json_t *seen_nodes; /* names whose objects were looked at */
-	/* "NODE DEVICE/ID": why, of objects of grants that a node has lost. */
-	json_t *lost_objects;
-	json_t *node_keys; /* ids in this node's key file; NULL: not known */
+	json_t *node_keys;  /* ids in this node's key file; NULL: not known */
 };
 
 /* Identifiers that the configuration has a driver hand out; NULL: none. */
@@ -41,17 +39,7 @@ void doctor_say(struct doctor *doctor, enum doctor_level level,
 		const char *check, const char *advice, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/* The answer of a daemon, which the caller drops; NULL: the error says why. */
-json_t *doctor_ask(struct fairlead *handle, const char *op,
-		   json_t *members_owned, struct fairlead_error *ret_error);
-
-/*
- * The name after which the next page of node-list begins, which the caller
- * frees; NULL: this is the last one.
- */
-char *doctor_next_page(const json_t *page);
-
-/* Keys, library, folders, room on the disk. */
+/* Keys, library, folders, free disk space. */
 void doctor_check_files(struct doctor *doctor, unsigned int roles);
 /* The manager at its socket, its pools, and its nodes. */
 void doctor_check_manager(struct doctor *doctor, const char *socket_path);
@@ -60,6 +48,14 @@ void doctor_check_munge(struct doctor *doctor, const char *munge_socket);
 /* The daemon of this node, its devices, and the environment. */
 void doctor_check_node(struct doctor *doctor, const char *socket_path);
 
+/*
+ * A setting of a job manager's plugin beside ours: OK, or else `level`. where:
+ * its place; why: what happens if they differ.
+ */
+void doctor_check_setting(struct doctor *doctor, enum doctor_level level,
+			  const char *check, const char *where,
+			  const char *name, const char *value,
+			  const char *wanted, const char *why);
 /* Slurm's configuration, hooks, plugin and nodes. */
 void doctor_check_slurm(struct doctor *doctor);
 /* The instance of Flux, its plugins and ours, and its nodes. */
@@ -71,11 +67,8 @@ void doctor_check_flux(struct doctor *doctor);
  */
 void doctor_check_objects(struct doctor *doctor, const char *node,
 			  const json_t *answer);
-/* A page of node-list: drivers that cannot be used, or lack something. */
-void doctor_check_levels(struct doctor *doctor, const json_t *nodes,
-			 json_t *lacking);
-/* What was found lacking on all pages. */
-void doctor_say_lacking(struct doctor *doctor, const json_t *lacking);
+/* The array of node-list: drivers that cannot be used, or lack something. */
+void doctor_check_levels(struct doctor *doctor, const json_t *nodes);
 /* The value of a driver's setting, or NULL. */
 const char *doctor_setting(const struct doctor *doctor, const char *driver,
 			   const char *name);

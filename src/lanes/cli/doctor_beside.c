@@ -147,30 +147,6 @@ void doctor_beside_drain(const struct doctor_beside *beside)
 
 /* --- nodes --- */
 
-/* Take the names that the manager knows off; false: it did not say. */
-static bool take_known(struct fairlead *handle, json_t *unknown,
-		       struct fairlead_error *ret_error)
-{
-	_auto_(freep) char *after = NULL;
-
-	do {
-		json_auto_t *page =
-			doctor_ask(handle, "node-list",
-				   json_pack("{s:s*}", "after", after),
-				   ret_error);
-		const json_t *node;
-		size_t i;
-
-		if (!page)
-			return false;
-		json_array_foreach (json_object_get(page, "nodes"), i, node)
-			json_object_del(unknown, output_text(node, "name"));
-		free(after);
-		after = doctor_next_page(page);
-	} while (after);
-	return true;
-}
-
 static char *format_names(const json_t *names)
 {
 	size_t count = json_object_size(names);
@@ -190,20 +166,25 @@ void doctor_beside_nodes(const struct doctor_beside *beside,
 {
 	_auto_(fairlead_closep) struct fairlead *handle = NULL;
 	json_auto_t *unknown = json_copy((json_t *)names);
+	json_auto_t *answer = NULL;
 	_auto_(freep) char *check = memory_format("%s's nodes", beside->title);
 	_auto_(freep) char *text = NULL;
 	struct doctor *doctor = beside->doctor;
 	struct fairlead_error error;
+	const json_t *node;
+	size_t i;
 
 	if (!names)
 		return;
 	if (fairlead_open(doctor_beside_manager(beside), &handle, &error) < 0 ||
-	    !take_known(handle, unknown, &error)) {
+	    remote_try_all(handle, "node-list", NULL, "nodes", &answer,
+			   &error) < 0) {
 		doctor_say(doctor, DOCTOR_SKIP, check,
-			   "ask again when the manager answers", "%s",
-			   error.text);
+			   "retry when the manager answers", "%s", error.text);
 		return;
 	}
+	json_array_foreach (json_object_get(answer, "nodes"), i, node)
+		json_object_del(unknown, output_text(node, "name"));
 	if (json_object_size(unknown) == 0) {
 		doctor_say(doctor, DOCTOR_OK, check, NULL,
 			   "the manager knows all %zu",
@@ -212,7 +193,24 @@ void doctor_beside_nodes(const struct doctor_beside *beside,
 	}
 	text = format_names(unknown);
 	doctor_say(doctor, DOCTOR_FAIL, check,
-		   "'nodes' of the section 'manager' has to have them, by the "
+		   "add them to 'nodes' of the section 'manager', under the "
 		   "names that the job manager has; jobs there are refused",
 		   "the manager does not know %s", text);
+}
+
+void doctor_check_setting(struct doctor *doctor, enum doctor_level level,
+			  const char *check, const char *where,
+			  const char *name, const char *value,
+			  const char *wanted, const char *why)
+{
+	_auto_(freep) char *advice =
+		memory_format("set %s to \"%s\" in %s", name, wanted, where);
+
+	if (strcmp(value, wanted) == 0)
+		doctor_say(doctor, DOCTOR_OK, check, NULL,
+			   "%s is %s, as in fairlead.conf", name, value);
+	else
+		doctor_say(doctor, level, check, advice,
+			   "%s is %s, fairlead.conf has %s: %s", name, value,
+			   wanted, why);
 }

@@ -60,8 +60,9 @@ static void lacking_add(json_t *lacking, const char *driver, const char *lacks,
 	json_array_append_new(names, json_string(node));
 }
 
-void doctor_check_levels(struct doctor *doctor, const json_t *nodes,
-			 json_t *lacking)
+/* Of the drivers of all nodes. */
+static void check_drivers(struct doctor *doctor, const json_t *nodes,
+			  json_t *lacking)
 {
 	const json_t *node, *driver;
 	size_t i, k;
@@ -100,17 +101,19 @@ static char *nodes_of(const json_t *names)
 	return memory_have(hostlist_format(list, count));
 }
 
-void doctor_say_lacking(struct doctor *doctor, const json_t *lacking)
+void doctor_check_levels(struct doctor *doctor, const json_t *nodes)
 {
+	json_auto_t *lacking = json_object();
 	const char *text;
 	json_t *names;
 
-	json_object_foreach ((json_t *)lacking, text, names) {
-		_auto_(freep) char *nodes = nodes_of(names);
+	check_drivers(doctor, nodes, lacking);
+	json_object_foreach (lacking, text, names) {
+		_auto_(freep) char *list = nodes_of(names);
 
 		doctor_say(doctor, DOCTOR_WARN, "level",
-			   "'fairlead doctor' on such a node says more; the "
-			   "manual of the interconnect has the levels",
-			   "%s on %s", text, nodes);
+			   "'fairlead doctor' on such a node has details; the "
+			   "manual of the interconnect explains the levels",
+			   "%s on %s", text, list);
 	}
 }

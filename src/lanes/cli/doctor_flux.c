@@ -4,23 +4,36 @@
  * manager, with our jobtap plugin, is the first broker's: any broker asks it, but
  * what is in files is looked at where it counts.
  */
-#include "lanes/cli/doctor_flux.h"
-
-#include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/memory.h"
+#include "base/text.h"
+#include "fairlead.h"
 #include "lanes/cli/child.h"
-#include "lanes/cli/remote.h"
-#include "lanes/cli/slurm/expect.h"
-#include "lanes/driver/driver.h"
+#include "lanes/cli/doctor_beside.h"
+#include "lanes/cli/flux/said.h"
 
-#define JOBTAP "jobtap plugin"
+#define PLUGINS       "/usr/lib/fairlead/flux" /* where ours are installed */
+#define JOBTAP        "jobtap plugin"
+#define SHELL         "shell plugin"
+#define LUA_BYTES_MAX 65536
+
+struct doctor_flux {
+	struct doctor *doctor;
+	const struct config *config;
+	uid_t owner;   /* the instance's */
+	uint32_t rank; /* of the broker on this machine; 0 is the first */
+	json_t *nodes; /* Flux's, an object; NULL: not known */
+	bool is_node;  /* this machine is one */
+	bool is_loaded;
+	struct flux_jobtap jobtap; /* when is_loaded */
+};
 
 /* --- what Flux says --- */
 
@@ -31,7 +44,8 @@ static int ask(const struct doctor_flux *flux, char **ret_text,
 			 ret_text, NULL, ret_error);
 }
 
-char *doctor_flux_attribute(const struct doctor_flux *flux, const char *name)
+/* The value of a broker's attribute; NULL: it has none. The caller frees it. */
+static char *attribute(const struct doctor_flux *flux, const char *name)
 {
 	const char *const argv[] = { "flux", "getattr", name, NULL };
 	struct fairlead_error error;
@@ -46,7 +60,7 @@ char *doctor_flux_attribute(const struct doctor_flux *flux, const char *name)
 static bool read_number(const struct doctor_flux *flux, const char *name,
 			uint32_t *ret_number)
 {
-	_auto_(freep) char *text = doctor_flux_attribute(flux, name);
+	_auto_(freep) char *text = attribute(flux, name);
 
 	return text && flux_number(text, ret_number);
 }
@@ -54,23 +68,22 @@ static bool read_number(const struct doctor_flux *flux, const char *name,
 /* Is there an instance that has lanes of its own? */
 static bool read_instance(struct doctor_flux *flux)
 {
-	_auto_(freep) char *level =
-		doctor_flux_attribute(flux, "instance-level");
+	_auto_(freep) char *level = attribute(flux, "instance-level");
 	_auto_(freep) char *version = NULL;
 	uint32_t owner;
 
 	if (!level) {
 		doctor_say(flux->doctor, DOCTOR_FAIL, "Flux",
-			   "is a broker running here, and may you ask it? "
-			   "'commands' of the section 'flux' is the folder of "
-			   "'flux'",
+			   "run this where a broker runs, as a user that it "
+			   "answers; 'commands' of the section 'flux' is the "
+			   "folder of 'flux'",
 			   "'%s/flux getattr instance-level' failed",
 			   flux->config->flux.commands);
 		return false;
 	}
 	if (strcmp(level, "0") != 0) {
 		doctor_say(flux->doctor, DOCTOR_SKIP, "Flux",
-			   "call this outside of the job",
+			   "run this outside of the job",
 			   "this is an instance of Flux within a job, whose "
 			   "jobs share the lane of that job");
 		return false;
@@ -78,12 +91,12 @@ static bool read_instance(struct doctor_flux *flux)
 	if (!read_number(flux, "security.owner", &owner) ||
 	    !read_number(flux, "rank", &flux->rank)) {
 		doctor_say(flux->doctor, DOCTOR_FAIL, "Flux", NULL,
-			   "it does not say whose the instance is, or which "
-			   "broker this is");
+			   "'flux getattr' prints no owner of the instance, or "
+			   "no rank of this broker");
 		return false;
 	}
 	flux->owner = owner;
-	version = doctor_flux_attribute(flux, "version");
+	version = attribute(flux, "version");
 	doctor_say(flux->doctor, DOCTOR_OK, "Flux", NULL,
 		   "version %s, an instance of uid %u; broker %" PRIu32
 		   " is here",
@@ -134,7 +147,7 @@ static void check_config(const struct doctor_flux *flux)
 
 	if (flux->rank != 0) {
 		doctor_say(flux->doctor, DOCTOR_SKIP, JOBTAP,
-			   "ask again where rank 0 is",
+			   "retry on the machine of rank 0",
 			   "the configuration that loads it is the first "
 			   "broker's");
 		return;
@@ -152,15 +165,14 @@ static void check_config(const struct doctor_flux *flux)
 	else if (loads)
 		doctor_say(flux->doctor, DOCTOR_FAIL, JOBTAP,
 			   "'flux dmesg' says why not; restart Flux, or 'flux "
-			   "jobtap load " FLUX_PLUGINS "/" FLUX_JOBTAP_FILE "'",
+			   "jobtap load " PLUGINS "/" FLUX_JOBTAP_FILE "'",
 			   "Flux's configuration has it, and it is not loaded: "
 			   "no job gets a lane");
 	else
 		doctor_say(flux->doctor,
 			   flux->is_loaded ? DOCTOR_WARN : DOCTOR_FAIL, JOBTAP,
 			   "in conf.d, where [job-manager] is: plugins = [ { "
-			   "load = \"" FLUX_PLUGINS "/" FLUX_JOBTAP_FILE
-			   "\" } ]",
+			   "load = \"" PLUGINS "/" FLUX_JOBTAP_FILE "\" } ]",
 			   flux->is_loaded
 				   ? "it was loaded by hand, and is gone when "
 				     "Flux starts again"
@@ -180,7 +192,7 @@ static void check_file(const struct doctor_flux *flux)
 	if (strcmp(flux->jobtap.version, FAIRLEAD_VERSION) != 0)
 		doctor_say(flux->doctor, DOCTOR_WARN, "version",
 			   "flux jobtap load --remove=" FLUX_JOBTAP_FILE
-			   " " FLUX_PLUGINS "/" FLUX_JOBTAP_FILE,
+			   " " PLUGINS "/" FLUX_JOBTAP_FILE,
 			   "the jobtap plugin is version %s, this "
 			   "program " FAIRLEAD_VERSION,
 			   flux->jobtap.version);
@@ -221,10 +233,11 @@ static bool read_jobtap(struct doctor_flux *flux)
 		flux->is_loaded = result == 0;
 	}
 	if (result < 0) {
-		doctor_say(flux->doctor, DOCTOR_FAIL, JOBTAP,
-			   "be the instance's owner; root may ask where Flux "
-			   "has access.allow-root-owner",
-			   "%s", error.text);
+		doctor_say(
+			flux->doctor, DOCTOR_FAIL, JOBTAP,
+			"run this as the instance's owner; root may ask where "
+			"Flux has access.allow-root-owner",
+			"%s", error.text);
 		return false;
 	}
 	check_config(flux);
@@ -239,18 +252,9 @@ static void check_setting(const struct doctor_flux *flux,
 			  const char *value, const char *wanted,
 			  const char *why)
 {
-	_auto_(freep) char *advice = NULL;
-
-	advice = memory_format("in [fairlead]: %s = \"%s\"; then 'flux config "
-			       "reload'",
-			       name, wanted);
-	if (strcmp(value, wanted) == 0)
-		doctor_say(flux->doctor, DOCTOR_OK, JOBTAP, NULL,
-			   "%s is %s, as fairlead.conf has it", name, value);
-	else
-		doctor_say(flux->doctor, level, JOBTAP, advice,
-			   "%s is %s, fairlead.conf has %s: %s", name, value,
-			   wanted, why);
+	doctor_check_setting(flux->doctor, level, JOBTAP,
+			     "[fairlead], then 'flux config reload'", name,
+			     value, wanted, why);
 }
 
 static void check_default(const struct doctor_flux *flux)
@@ -261,15 +265,16 @@ static void check_default(const struct doctor_flux *flux)
 
 	if (is_none)
 		check_setting(flux, DOCTOR_FAIL, "default", value, wanted,
-			      "jobs that do not say get no lane");
+			      "jobs without an option get no lane");
 	else if (strcmp(wanted, "none") == 0)
-		check_setting(flux, DOCTOR_FAIL, "default", value, wanted,
-			      "jobs that do not say wait for the manager, and "
-			      "are refused when it is down, for no lane");
+		check_setting(
+			flux, DOCTOR_FAIL, "default", value, wanted,
+			"jobs without an option wait for the manager, and "
+			"are refused when it is down, for no lane");
 	else
 		check_setting(flux, DOCTOR_WARN, "default", value, wanted,
-			      "Flux does the same for both, and who reads it "
-			      "expects otherwise");
+			      "Flux does the same for both, but readers of its "
+			      "configuration are misled");
 }
 
 static void check_timeout(const struct doctor_flux *flux, const char *name,
@@ -296,134 +301,123 @@ static void check_settings(const struct doctor_flux *flux)
 	check_setting(flux, DOCTOR_FAIL, "submitter", flux->jobtap.submitter,
 		      flux->config->flux.submitter,
 		      "'fairlead reconcile' looks for others' jobs");
+	/* Other machines may reach the manager in another way. */
+	if (flux->rank == 0)
+		check_setting(
+			flux, *flux->jobtap.manager ? DOCTOR_FAIL : DOCTOR_WARN,
+			"manager",
+			*flux->jobtap.manager ? flux->jobtap.manager
+					      : FAIRLEAD_MANAGER_SOCKET,
+			config_manager_of(flux->config, &flux->config->flux),
+			"'fairlead reconcile' asks another manager");
 	check_timeout(flux, "prolog-timeout", flux->jobtap.prolog_timeout_s,
 		      "apply_timeout", manager->apply_timeout_ms);
 	check_timeout(flux, "epilog-timeout", flux->jobtap.epilog_timeout_s,
 		      "revoke_timeout", manager->revoke_timeout_ms);
 	if (*flux->jobtap.inside)
-		doctor_say(flux->doctor, DOCTOR_WARN, JOBTAP,
-			   "if it is none, start Flux without FAIRLEAD_JOB and "
-			   "SLURM_JOB_ID in its environment",
-			   "it believes to be inside %s, and reserves nothing",
-			   flux->jobtap.inside);
+		doctor_say(
+			flux->doctor, DOCTOR_WARN, JOBTAP,
+			"if that is wrong, start Flux without FAIRLEAD_JOB and "
+			"SLURM_JOB_ID in its environment",
+			"it takes the instance for one inside %s, and "
+			"reserves nothing",
+			flux->jobtap.inside);
 }
 
-/* --- the manager --- */
-
-#define REACH "manager of Flux"
-
-/* Does the plugin look for it where our commands do? */
-static void check_address(const struct doctor_flux *flux)
+/* As the plugin has found it. */
+static void check_manager(const struct doctor_flux *flux)
 {
-	const char *said = flux->jobtap.manager;
-	const char *wanted =
-		config_manager_of(flux->config, &flux->config->flux);
-	_auto_(freep) char *advice = NULL;
-
-	if (flux->rank != 0)
-		return; /* other machines may reach it another way */
-	advice = memory_format(
-		"in [fairlead]: manager = \"%s\"; or 'manager' of the "
-		"section 'flux'",
-		wanted);
-	if (*said && strcmp(said, wanted) != 0)
-		doctor_say(flux->doctor, DOCTOR_FAIL, REACH, advice,
-			   "the jobtap plugin asks %s, fairlead.conf has %s: "
-			   "'fairlead reconcile' asks another one",
-			   said, wanted);
-	else if (!*said && strcmp(wanted, FAIRLEAD_MANAGER_SOCKET) != 0)
-		doctor_say(flux->doctor, DOCTOR_WARN, REACH, advice,
-			   "the jobtap plugin asks FAIRLEAD_SOCKET of the "
-			   "broker's environment, or " FAIRLEAD_MANAGER_SOCKET
-			   "; fairlead.conf has %s",
-			   wanted);
-}
-
-/*
- * A request that changes nothing, and which the manager lets nobody make but root
- * and submitters: there is no grant 0. As the owner, whose connection stays his.
- */
-static int try_owner(const struct doctor_beside *beside, uid_t owner,
-		     struct fairlead_error *ret_error)
-{
-	_auto_(fairlead_closep) struct fairlead *handle = NULL;
-	uid_t own = geteuid();
-	int result;
-
-	if (seteuid(owner) < 0)
-		return error_set(ret_error, -errno, "cannot become uid %u: %s",
-				 owner, strerror(errno));
-	result = fairlead_open(doctor_beside_manager(beside), &handle,
-			       ret_error);
-	if (result == 0)
-		result = fairlead_call(handle, "apply", "{\"grant_id\":0}",
-				       NULL, ret_error);
-	if (seteuid(own) < 0)
-		abort();
-	return handle && (result == -ENOENT || result == -EINVAL) ? 0 : result;
-}
-
-static void check_reach(const struct doctor_flux *flux,
-			const struct doctor_beside *beside)
-{
-	const char *address = doctor_beside_manager(beside);
-	struct fairlead_error error;
-	int result;
-
 	if (*flux->jobtap.trouble)
-		doctor_say(flux->doctor, DOCTOR_FAIL, REACH,
-			   "start it, or mend 'manager' of [fairlead]",
+		doctor_say(flux->doctor, DOCTOR_FAIL, "manager of Flux",
+			   "start it, or fix 'manager' of [fairlead]",
 			   "the jobtap plugin: %s", flux->jobtap.trouble);
 	else if (flux->jobtap.is_up)
-		doctor_say(flux->doctor, DOCTOR_OK, REACH, NULL,
+		doctor_say(flux->doctor, DOCTOR_OK, "manager of Flux", NULL,
 			   "it answers the jobtap plugin");
-	if (flux->rank != 0) {
-		doctor_say(flux->doctor, DOCTOR_SKIP, REACH,
-			   "ask again where rank 0 is",
-			   "the first broker asks it from its machine");
-		return;
-	}
-	if (geteuid() != 0 && geteuid() != flux->owner) {
-		doctor_say(flux->doctor, DOCTOR_SKIP, REACH,
-			   "ask again as root or as that user",
-			   "whether it answers uid %u is not known to others",
-			   flux->owner);
-		return;
-	}
-	result = try_owner(beside, flux->owner, &error);
-	if (result < 0)
-		doctor_say(flux->doctor,
-			   result == -EAGAIN || result == -ESTALE ? DOCTOR_SKIP
-								  : DOCTOR_FAIL,
-			   REACH,
-			   result == -EPERM
-				   ? "a 'submitter' of the manager's "
-				     "fairlead.conf has to have this uid; then "
-				     "'fairlead manager reconfigure'"
-				   : "start it; 'manager' of [fairlead] says "
-				     "where it is",
-			   "as uid %u: %s", flux->owner, error.text);
-	else
-		doctor_say(flux->doctor, DOCTOR_OK, REACH, NULL,
-			   "%s takes requests of uid %u", address, flux->owner);
 }
 
-/* --- lanes that its shell cannot start tasks in --- */
+/* --- the shell plugin --- */
 
-static void check_interconnect(const struct doctor_flux *flux)
+/*
+ * Does the file, in Lua, name the plugin? What else it does is not known without
+ * running it.
+ */
+static bool is_named(const char *path)
 {
-	const char *name = flux->config->manager.interconnect;
-	struct fairlead_plan plan;
-	struct fairlead_error error;
+	_auto_(fclosep) FILE *file = fopen(path, "re");
+	_auto_(freep) char *text = memory_alloc(LUA_BYTES_MAX + 1);
+	const char *rest = text, *line;
+	size_t size;
 
-	/* Without a plan the driver is asked about no options. */
-	(void)lane_plan(flux->config, name, "", &plan);
-	if (driver_check_launch(name, plan.options, "Flux", &error) < 0)
-		doctor_say(flux->doctor, DOCTOR_FAIL, "interconnect",
-			   "let 'interconnect' of fairlead.conf be another "
-			   "one, or change the section of the driver",
-			   "each job that does not say is refused: %s",
-			   error.text);
+	if (file)
+		fread(text, 1, LUA_BYTES_MAX, file);
+	while ((line = text_line(&rest, &size))) {
+		size_t space = strspn(line, " \t");
+
+		if (strncmp(line + space, "--", 2) != 0 &&
+		    memmem(line, size, FLUX_SHELL_FILE,
+			   strlen(FLUX_SHELL_FILE)))
+			return true;
+	}
+	return false;
+}
+
+/* The first file of the pattern that names the plugin. The caller frees it. */
+static char *find_named(const char *folder, const char *pattern)
+{
+	_auto_(freep) char *whole = memory_format("%s/%s", folder, pattern);
+	char *named = NULL;
+	glob_t found = { 0 };
+
+	if (glob(whole, 0, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc && !named; i++)
+			if (is_named(found.gl_pathv[i]))
+				named = memory_text(found.gl_pathv[i]);
+	globfree(&found);
+	return named;
+}
+
+/* Shells load plugins that files in Lua name, and all of some folders. */
+static char *find_shell_plugin(const char *initrc, char *folders)
+{
+	_auto_(freep) char *copy = memory_text(initrc);
+	const char *folder;
+	char *found = is_named(initrc)
+			      ? memory_text(initrc)
+			      : find_named(dirname(copy), "lua.d/*.lua");
+
+	while (!found && (folder = strsep(&folders, ":"))) {
+		found = memory_format("%s/" FLUX_SHELL_FILE, folder);
+		if (access(found, F_OK) < 0)
+			free(take_ptr(found));
+	}
+	return found;
+}
+
+static void check_shell(const struct doctor_flux *flux)
+{
+	_auto_(freep) char *initrc = attribute(flux, "conf.shell_initrc");
+	_auto_(freep) char *folders = attribute(flux, "conf.shell_pluginpath");
+	_auto_(freep) char *found = NULL;
+
+	if (!flux->is_node) {
+		doctor_say(flux->doctor, DOCTOR_SKIP, SHELL, "retry on a node",
+			   "Flux runs no jobs on this machine");
+		return;
+	}
+	if (initrc && folders)
+		found = find_shell_plugin(initrc, folders);
+	if (found)
+		doctor_say(flux->doctor, DOCTOR_OK, SHELL, NULL,
+			   "job shells load it by %s", found);
+	else
+		doctor_say(
+			flux->doctor, DOCTOR_FAIL, SHELL,
+			"link " PLUGINS "/fairlead.lua into the folder "
+			"lua.d beside the shells' initrc.lua",
+			"neither %s nor lua.d beside it names " FLUX_SHELL_FILE
+			": tasks do not know their lane",
+			initrc ? initrc : "initrc.lua");
 }
 
 static void check_beside(const struct doctor_flux *flux)
@@ -431,7 +425,7 @@ static void check_beside(const struct doctor_flux *flux)
 	const struct doctor_beside beside = {
 		.doctor = flux->doctor,
 		.title = "Flux",
-		.scripts = FLUX_PLUGINS,
+		.scripts = PLUGINS,
 		.section = &flux->config->flux,
 		.manager = flux->is_loaded && *flux->jobtap.manager
 				   ? flux->jobtap.manager
@@ -439,11 +433,8 @@ static void check_beside(const struct doctor_flux *flux)
 	};
 
 	doctor_beside_user(&beside, "the instance's owner", flux->owner);
-	if (flux->is_loaded) {
-		check_address(flux);
-		check_reach(flux, &beside);
-	}
-	check_interconnect(flux);
+	if (flux->is_loaded)
+		check_manager(flux);
 	doctor_beside_drain(&beside);
 	doctor_beside_nodes(&beside, flux->nodes);
 }
@@ -455,8 +446,8 @@ void doctor_check_flux(struct doctor *doctor)
 
 	if (!doctor->config) {
 		doctor_say(doctor, DOCTOR_SKIP, "Flux", NULL,
-			   "where it is is not known without the "
-			   "configuration");
+			   "without the configuration its commands are not "
+			   "known");
 		return;
 	}
 	if (read_instance(&flux)) {
@@ -465,7 +456,7 @@ void doctor_check_flux(struct doctor *doctor)
 			check_file(&flux);
 			check_settings(&flux);
 		}
-		doctor_flux_shell(&flux);
+		check_shell(&flux);
 		check_beside(&flux);
 	}
 	flux_jobtap_fini(&flux.jobtap);

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The manager, and through it the nodes. A node's clock is read while it
- * answers: it cannot be known better than the answer took.
- */
+/* The manager, and through it the nodes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
@@ -14,21 +10,7 @@
 #include "lanes/cli/doctor.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
-#include "lanes/client/handle.h"
 #include "lanes/credential/credential.h"
-
-#define CLOCK_WARN_S 1.0
-
-json_t *doctor_ask(struct fairlead *handle, const char *op,
-		   json_t *members_owned, struct fairlead_error *ret_error)
-{
-	json_auto_t *members = members_owned;
-	json_auto_t *answer = NULL;
-
-	if (handle_call(handle, op, members, false, &answer, ret_error) < 0)
-		return NULL;
-	return take_ptr(answer);
-}
 
 static void check_epoch(struct doctor *doctor, const json_t *status)
 {
@@ -126,91 +108,40 @@ static void check_counts(struct doctor *doctor, const json_t *nodes)
 			   (long long)output_number(nodes, "up"));
 }
 
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec + now.tv_nsec / 1e9;
-}
-
-/* The node's clock was read between the two moments. */
-static void check_clock(struct doctor *doctor, const char *node,
-			const json_t *answer, double asked_s, double answered_s)
-{
-	double theirs = output_real(answer, "time_us") / 1e6;
-	double off = 0;
-
-	if (theirs < asked_s)
-		off = theirs - asked_s;
-	else if (theirs > answered_s)
-		off = theirs - answered_s;
-	if (off > CLOCK_WARN_S || off < -CLOCK_WARN_S)
-		doctor_say(doctor, DOCTOR_WARN, "clock",
-			   "set the clocks by NTP; times in events are hard "
-			   "to compare else",
-			   "the clock of %s is off by %+.1f s", node, off);
-	else
-		doctor_say(doctor, DOCTOR_OK, "clock", NULL,
-			   "%s agrees with this machine", node);
-}
-
-/* False: nobody need be asked any more. */
+/* False: no node can be asked. */
 static bool query(struct doctor *doctor, struct fairlead *handle,
 		  const char *const *names, size_t count)
 {
-	_auto_(freep) char *nodes = hostlist_format(names, count);
+	_auto_(freep) char *nodes = memory_have(hostlist_format(names, count));
 	json_auto_t *answers = NULL;
 	struct fairlead_error error;
 	const json_t *item;
-	double asked_s = now_s();
-	double answered_s;
 	size_t i;
 
-	answers = doctor_ask(handle, "node-query",
-			     json_pack("{s:s*, s:s}", "nodes", nodes, "what",
-				       "objects"),
-			     &error);
-	answered_s = now_s();
-	if (!answers) {
-		doctor_say(doctor, DOCTOR_SKIP, "nodes' clocks and devices",
-			   error.code == -EPERM ? "ask again as root" : NULL,
+	if (remote_try(handle, "node-query",
+		       json_pack("{s:s, s:s}", "nodes", nodes, "what",
+				 "objects"),
+		       &answers, &error) < 0) {
+		doctor_say(doctor, DOCTOR_SKIP, "nodes' devices",
+			   error.code == -EPERM ? "retry as root" : NULL,
 			   "the nodes cannot be asked: %s", error.text);
 		return false;
 	}
 	json_array_foreach (json_object_get(answers, "answers"), i, item) {
-		const json_t *answer = json_object_get(item, "answer");
 		const char *node = output_text(item, "node");
 
-		if (output_number(item, "result") < 0) {
+		if (output_number(item, "result") < 0)
 			doctor_say(doctor, DOCTOR_FAIL, "node",
-				   "'fairlead doctor' there; the section "
-				   "'fabric' may have put its endpoint where "
-				   "nobody reaches it, or its file lacks the "
-				   "active key",
+				   "run 'fairlead doctor' there; the section "
+				   "'fabric' may give its endpoint an address "
+				   "that the manager cannot reach, or its key "
+				   "file lacks the active key",
 				   "%s does not answer: %s", node,
 				   output_text(item, "error"));
-			continue;
-		}
-		check_clock(doctor, node, answer, asked_s, answered_s);
-		doctor_check_objects(doctor, node, answer);
+		else
+			doctor_check_objects(doctor, node,
+					     json_object_get(item, "answer"));
 	}
-	return true;
-}
-
-/* An object of a grant: for when the node itself is asked. */
-static bool keep_lost(struct doctor *doctor, const char *node,
-		      const json_t *item)
-{
-	_auto_(freep) char *name = NULL;
-
-	if (!*output_text(item, "device") ||
-	    output_number(item, "grant_id") == 0)
-		return false;
-	name = memory_format("%s %s/%lld", node, output_text(item, "device"),
-			     (long long)output_number(item, "object"));
-	json_object_set(doctor->lost_objects, name,
-			json_object_get(item, "why"));
 	return true;
 }
 
@@ -231,8 +162,8 @@ static void say_withheld(struct doctor *doctor, const json_t *node)
 	json_array_foreach (json_object_get(node, "withheld"), i, item) {
 		_auto_(freep) char *ids =
 			output_ids(json_object_get(item, "ids"));
-		bool is_lost =
-			keep_lost(doctor, output_text(node, "name"), item);
+		bool is_lost = *output_text(item, "device") &&
+			       output_number(item, "grant_id") != 0;
 
 		doctor_say(doctor, DOCTOR_WARN, "withheld identifiers",
 			   is_lost ? "leave it while the job runs; releasing "
@@ -245,61 +176,34 @@ static void say_withheld(struct doctor *doctor, const json_t *node)
 	}
 }
 
-/* One page of nodes; *ret_after is the last one's name when there is more. */
-static bool check_page(struct doctor *doctor, struct fairlead *handle,
-		       bool may_query, const json_t *page)
-{
-	const char *names[REMOTE_QUERY_NODES];
-	size_t count = 0;
-	const json_t *node;
-	size_t i;
-
-	json_array_foreach (json_object_get(page, "nodes"), i, node) {
-		say_withheld(doctor, node);
-		if (strcmp(output_text(node, "state"), "up") != 0)
-			continue;
-		names[count++] = output_text(node, "name");
-		if (count < REMOTE_QUERY_NODES)
-			continue;
-		may_query = may_query && query(doctor, handle, names, count);
-		count = 0;
-	}
-	if (count > 0)
-		may_query = may_query && query(doctor, handle, names, count);
-	return may_query;
-}
-
-char *doctor_next_page(const json_t *page)
-{
-	const char *after = json_string_value(json_object_get(page, "after"));
-
-	return after ? memory_text(after) : NULL;
-}
-
 static void check_nodes(struct doctor *doctor, struct fairlead *handle)
 {
-	_auto_(freep) char *after = NULL;
-	json_auto_t *lacking = json_object();
+	const char *names[REMOTE_QUERY_NODES];
+	json_auto_t *answer = NULL;
 	struct fairlead_error error;
 	bool may_query = true;
+	const json_t *nodes, *node;
+	size_t i, count = 0;
 
-	do {
-		json_auto_t *page =
-			doctor_ask(handle, "node-list",
-				   json_pack("{s:s*}", "after", after), &error);
-
-		if (!page) {
-			doctor_say(doctor, DOCTOR_FAIL, "nodes", NULL, "%s",
-				   error.text);
-			return;
+	if (remote_try_all(handle, "node-list", NULL, "nodes", &answer,
+			   &error) < 0) {
+		doctor_say(doctor, DOCTOR_FAIL, "nodes", NULL, "%s",
+			   error.text);
+		return;
+	}
+	nodes = json_object_get(answer, "nodes");
+	json_array_foreach (nodes, i, node) {
+		say_withheld(doctor, node);
+		if (strcmp(output_text(node, "state"), "up") == 0)
+			names[count++] = output_text(node, "name");
+		if (count == REMOTE_QUERY_NODES ||
+		    (count > 0 && i + 1 == json_array_size(nodes))) {
+			may_query = may_query &&
+				    query(doctor, handle, names, count);
+			count = 0;
 		}
-		may_query = check_page(doctor, handle, may_query, page);
-		doctor_check_levels(doctor, json_object_get(page, "nodes"),
-				    lacking);
-		free(after);
-		after = doctor_next_page(page);
-	} while (after);
-	doctor_say_lacking(doctor, lacking);
+	}
+	doctor_check_levels(doctor, nodes);
 }
 
 void doctor_check_munge(struct doctor *doctor, const char *munge_socket)
@@ -339,8 +243,7 @@ void doctor_check_manager(struct doctor *doctor, const char *socket_path)
 			   "%s", error.text);
 		return;
 	}
-	status = doctor_ask(handle, "status", NULL, &error);
-	if (!status) {
+	if (remote_try(handle, "status", NULL, &status, &error) < 0) {
 		doctor_say(doctor, DOCTOR_FAIL, "manager", NULL, "%s",
 			   error.text);
 		return;

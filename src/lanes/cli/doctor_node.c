@@ -72,24 +72,6 @@ static void say_foreign(struct doctor *doctor, const char *node,
 		   ids);
 }
 
-/* Does the manager know whose it is? */
-static bool say_lost(struct doctor *doctor, const char *node,
-		     const json_t *object)
-{
-	_auto_(freep) char *name = NULL;
-	const json_t *why;
-
-	name = memory_format("%s %s/%lld", node, output_text(object, "device"),
-			     (long long)output_number(object, "id"));
-	why = json_object_get(doctor->lost_objects, name);
-	if (why)
-		doctor_say(doctor, DOCTOR_WARN, "lost object",
-			   "leave it while the job runs; releasing the job "
-			   "takes it back",
-			   "%s: %s", node, json_string_value(why));
-	return why;
-}
-
 void doctor_check_objects(struct doctor *doctor, const char *node,
 			  const json_t *answer)
 {
@@ -110,9 +92,7 @@ void doctor_check_objects(struct doctor *doctor, const char *node,
 		    output_number(object, "grant_id") != 0)
 			continue;
 		foreign_count++;
-		if (!say_lost(doctor, node, object))
-			say_foreign(doctor, node, object,
-				    is_of_pool(doctor, object));
+		say_foreign(doctor, node, object, is_of_pool(doctor, object));
 	}
 	if (open_count > 0)
 		doctor_say(doctor, DOCTOR_WARN, "default service",
@@ -260,8 +240,7 @@ static void check_devices(struct doctor *doctor, const json_t *answer)
 static void check_environment(struct doctor *doctor, struct fairlead *handle)
 {
 	json_auto_t *variables = environment_own();
-	json_auto_t *members = json_pack("{s:O}", "variables", variables);
-	_auto_(freep) char *text = json_dumps(members, JSON_COMPACT);
+	json_auto_t *answer = NULL;
 	struct fairlead_error error;
 	int result;
 
@@ -270,7 +249,9 @@ static void check_environment(struct doctor *doctor, struct fairlead *handle)
 			   "no variable of an interconnect is set");
 		return;
 	}
-	result = fairlead_call(handle, "inherit", text, NULL, &error);
+	result = remote_try(handle, "inherit",
+			    json_pack("{s:O}", "variables", variables), &answer,
+			    &error);
 	if (result == 0)
 		doctor_say(doctor, DOCTOR_OK, "environment", NULL,
 			   "what is set belongs to a lane of this node");
@@ -288,13 +269,14 @@ static void check_environment(struct doctor *doctor, struct fairlead *handle)
 static json_t *ask(struct doctor *doctor, struct fairlead *handle,
 		   const char *op)
 {
+	json_t *answer = NULL;
 	struct fairlead_error error;
-	json_t *answer = doctor_ask(handle, op, NULL, &error);
 
-	if (answer)
+	if (remote_try(handle, op, NULL, &answer, &error) == 0)
 		return answer;
+	json_decref(answer);
 	doctor_say(doctor, DOCTOR_FAIL, op, NULL,
-		   "this node's daemon does not say: %s", error.text);
+		   "this node's daemon does not answer it: %s", error.text);
 	return NULL;
 }
 

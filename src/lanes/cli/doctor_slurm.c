@@ -183,23 +183,6 @@ static void check_timeout(const struct doctor_slurm *slurm)
 
 /* --- ours --- */
 
-static void check_commands(const struct doctor_slurm *slurm)
-{
-	static const char *const names[] = { "squeue", "scancel", NULL };
-	const char *folder = slurm->config->slurm.commands;
-
-	for (size_t i = 0; names[i]; i++) {
-		_auto_(freep) char *path =
-			memory_format("%s/%s", folder, names[i]);
-
-		if (access(path, X_OK) < 0)
-			doctor_say(slurm->doctor, DOCTOR_FAIL, "commands",
-				   "'commands' of the section 'slurm' is the "
-				   "folder of Slurm's commands",
-				   "%s: %s", path, strerror(errno));
-	}
-}
-
 static void check_beside(const struct doctor_slurm *slurm)
 {
 	const struct doctor_beside beside = {
@@ -234,7 +217,6 @@ void doctor_check_slurm(struct doctor *doctor)
 		check_switch(&slurm);
 		doctor_slurm_hooks(&slurm);
 		doctor_slurm_spank(&slurm);
-		check_commands(&slurm);
 		check_beside(&slurm);
 	}
 	json_decref(slurm.nodes);

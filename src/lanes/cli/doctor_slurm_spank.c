@@ -27,47 +27,22 @@ struct stack {
 	unsigned int depth;
 };
 
-/* On a node it is needed; users may submit from this machine or not. */
+/* A node needs it; users may submit from this machine or not. */
 static enum doctor_level lacking(const struct doctor_slurm *slurm)
 {
 	return slurm->is_node ? DOCTOR_FAIL : DOCTOR_WARN;
 }
 
-/* An argument, or what the plugin takes without it, against ours. */
+/* An argument, or the plugin's default, against ours. */
 static void check_argument(const struct doctor_slurm *slurm,
 			   const struct plugstack_line *line, const char *name,
-			   const char *unsaid, const char *wanted,
+			   const char *unset, const char *wanted,
 			   const char *why)
 {
-	_auto_(freep) char *said = plugstack_argument(line->arguments, name);
-	const char *value = said ? said : unsaid;
-	_auto_(freep) char *advice = NULL;
+	_auto_(freep) char *value = plugstack_argument(line->arguments, name);
 
-	advice = memory_format("in that line: %s=%s", name, wanted);
-	if (strcmp(value, wanted) == 0)
-		doctor_say(slurm->doctor, DOCTOR_OK, CHECK, NULL,
-			   "%s is %s, as the configuration has it", name,
-			   value);
-	else
-		doctor_say(slurm->doctor, DOCTOR_FAIL, CHECK, advice,
-			   "%s is %s%s, the configuration has %s: %s", name,
-			   value, said ? "" : " (not said)", wanted, why);
-}
-
-static void check_unknown(const struct doctor_slurm *slurm,
-			  const struct plugstack_line *line)
-{
-	static const char *const names[] = { "default", "submitter", "jobs_dir",
-					     NULL };
-	_auto_(freep) char *unknown = plugstack_unknown(line->arguments, names);
-
-	if (unknown)
-		doctor_say(slurm->doctor, DOCTOR_FAIL, CHECK,
-			   "take it out: there are default=must|may|none, "
-			   "submitter=NAME and jobs_dir=FOLDER",
-			   "'%s' is no argument of the plugin: srun, sbatch "
-			   "and salloc fail",
-			   unknown);
+	doctor_check_setting(slurm->doctor, DOCTOR_FAIL, CHECK, "that line",
+			     name, value ? value : unset, wanted, why);
 }
 
 static const char *why_default(const struct doctor_slurm *slurm)
@@ -144,7 +119,6 @@ static void check_line(struct stack *stack, const struct plugstack_line *line,
 			"no slurmd starts",
 			file);
 	check_plugin_file(slurm, line->path);
-	check_unknown(slurm, line);
 	check_argument(slurm, line, "default", "must",
 		       doctor_default(slurm->config), why_default(slurm));
 	check_argument(slurm, line, "submitter", "slurm",

@@ -66,7 +66,7 @@ int remote_open(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
 	return EXIT_DONE;
 }
 
-/* Once, however many answers say so. */
+/* Once, however many answers have it. */
 static void print_warning(struct cli *cli, const json_t *answer)
 {
 	const char *warning = output_text(answer, "warning");
@@ -77,27 +77,68 @@ static void print_warning(struct cli *cli, const json_t *answer)
 	output_lines(cli, "warning", warning);
 }
 
+int remote_try(struct fairlead *handle, const char *op, json_t *members_owned,
+	       json_t **ret_answer, struct fairlead_error *ret_error)
+{
+	json_auto_t *members = members_owned;
+	int result =
+		handle_call(handle, op, members, false, ret_answer, ret_error);
+
+	json_object_del(*ret_answer, "v");
+	json_object_del(*ret_answer, "id");
+	if (result == 0)
+		json_object_del(*ret_answer, "result");
+	return result;
+}
+
+int remote_try_all(struct fairlead *handle, const char *op,
+		   json_t *members_owned, const char *list, json_t **ret_answer,
+		   struct fairlead_error *ret_error)
+{
+	json_auto_t *members = members_owned ? members_owned : json_object();
+	json_auto_t *all = json_array();
+	json_auto_t *answer = NULL;
+	int result;
+
+	do {
+		json_decref(take_ptr(answer));
+		result = remote_try(handle, op, json_incref(members), &answer,
+				    ret_error);
+		json_array_extend(all, json_object_get(answer, list));
+	} while (result == 0 &&
+		 json_object_set(members, "after",
+				 json_object_get(answer, "after")) == 0);
+	if (result == 0)
+		json_object_set(answer, list, all);
+	json_object_del(answer, "more");
+	*ret_answer = take_ptr(answer);
+	return result;
+}
+
+/* Print a warning, an error, and what to do. */
+static int report(struct cli *cli, int result, const json_t *answer,
+		  const struct fairlead_error *error)
+{
+	int code;
+
+	print_warning(cli, answer);
+	if (result == 0)
+		return EXIT_DONE;
+	code = cli_error(cli, error);
+	cli_hint(cli, output_text(answer, "hint"));
+	if (answer && cli_flag(cli, "json"))
+		output_json(cli, answer);
+	return code;
+}
+
 int remote_call(struct cli *cli, struct fairlead *handle, const char *op,
 		json_t *members_owned, json_t **ret_answer)
 {
-	json_auto_t *members = members_owned;
 	json_auto_t *answer = NULL;
 	struct fairlead_error error;
-	int code = EXIT_DONE;
-	int result;
+	int result = remote_try(handle, op, members_owned, &answer, &error);
+	int code = report(cli, result, answer, &error);
 
-	result = handle_call(handle, op, members, false, &answer, &error);
-	json_object_del(answer, "v");
-	json_object_del(answer, "id");
-	print_warning(cli, answer);
-	if (result < 0) {
-		code = cli_error(cli, &error);
-		cli_hint(cli, output_text(answer, "hint"));
-		if (answer && cli_flag(cli, "json"))
-			output_json(cli, answer);
-	} else {
-		json_object_del(answer, "result");
-	}
 	if (ret_answer)
 		*ret_answer = take_ptr(answer);
 	return code;
@@ -131,28 +172,15 @@ int remote_call_all(struct cli *cli, struct fairlead *handle, const char *op,
 		    json_t *members_owned, const char *list,
 		    json_t **ret_answer)
 {
-	json_auto_t *members = members_owned ? members_owned : json_object();
-	json_auto_t *all = json_array();
-	json_auto_t *warning = NULL;
-	bool is_more;
+	json_auto_t *answer = NULL;
+	struct fairlead_error error;
+	int result = remote_try_all(handle, op, members_owned, list, &answer,
+				    &error);
+	int code = report(cli, result, answer, &error);
 
-	do {
-		json_auto_t *answer = NULL;
-		int code = remote_call(cli, handle, op, json_incref(members),
-				       &answer);
-
-		if (code != EXIT_DONE)
-			return code;
-		json_array_extend(all, json_object_get(answer, list));
-		if (!warning)
-			warning =
-				json_incref(json_object_get(answer, "warning"));
-		is_more =
-			json_object_set(members, "after",
-					json_object_get(answer, "after")) == 0;
-	} while (is_more);
-	*ret_answer = json_pack("{s:O, s:O*}", list, all, "warning", warning);
-	return EXIT_DONE;
+	if (code == EXIT_DONE)
+		*ret_answer = take_ptr(answer);
+	return code;
 }
 
 int remote_ask_all(struct cli *cli, const char *op, json_t *members_owned,

@@ -30,6 +30,17 @@ int remote_open(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
 		struct fairlead **ret_handle);
 
 /*
+ * Call an operation, and print nothing: 0, or the negative errno of the answer,
+ * or of no answer. *ret_answer as of remote_call().
+ */
+int remote_try(struct fairlead *handle, const char *op, json_t *members_owned,
+	       json_t **ret_answer, struct fairlead_error *ret_error);
+/* Likewise for all pages: on success *ret_answer has the arrays `list` in one. */
+int remote_try_all(struct fairlead *handle, const char *op,
+		   json_t *members_owned, const char *list, json_t **ret_answer,
+		   struct fairlead_error *ret_error);
+
+/*
  * Call an operation. members may be NULL. *ret_answer (may be NULL) is the
  * answer without what the protocol puts around it (v, id, result); it is also
  * written when the answer is an error, and NULL when none came. The caller
@@ -47,10 +58,7 @@ int remote_show(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
 		const char *op, json_t *members_owned,
 		void (*show)(struct cli *cli, const json_t *answer));
 
-/*
- * Call for all pages: *ret_answer, written on success, has the arrays `list` of
- * all answers in one.
- */
+/* The same for all pages. *ret_answer is written on success. */
 int remote_call_all(struct cli *cli, struct fairlead *handle, const char *op,
 		    json_t *members_owned, const char *list,
 		    json_t **ret_answer);

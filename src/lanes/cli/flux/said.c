@@ -19,7 +19,7 @@ static const char *take_line(const char **rest, size_t *ret_size)
 	return line;
 }
 
-const char *flux_file_name(const char *path)
+static const char *file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -38,7 +38,7 @@ bool flux_list_has(const char *text, const char *file)
 }
 
 /* Of flux-coral2: cray-slingshot.so; with another spelling in other releases. */
-bool flux_is_rival(const char *file)
+static bool is_rival(const char *file)
 {
 	return strcmp(file, FLUX_JOBTAP_FILE) != 0 &&
 	       strcmp(file, FLUX_SHELL_FILE) != 0 && strstr(file, "slingshot");
@@ -52,7 +52,7 @@ char *flux_list_rival(const char *text)
 	while ((line = take_line(&text, &size))) {
 		_auto_(freep) char *file = strndup(line, size);
 
-		if (file && flux_is_rival(file))
+		if (file && is_rival(file))
 			return take_ptr(file);
 	}
 	return NULL;
@@ -76,7 +76,7 @@ int flux_config_loads(const char *text, const char *file, bool *ret_loads,
 		const char *path =
 			json_string_value(json_object_get(plugin, "load"));
 
-		if (path && strcmp(flux_file_name(path), file) == 0)
+		if (path && strcmp(file_name(path), file) == 0)
 			*ret_loads = true;
 	}
 	return 0;

@@ -15,9 +15,6 @@
 #define FLUX_JOBTAP_FILE "fairlead-jobtap.so"
 #define FLUX_SHELL_FILE  "fairlead-shell.so"
 
-/* A path's last part. */
-const char *flux_file_name(const char *path);
-
 /*
  * Of a list of files, one a line, as `flux jobtap list` prints it: is this one
  * there?
@@ -28,8 +25,6 @@ bool flux_list_has(const char *text, const char *file);
  * NULL: there is none. The caller frees it.
  */
 char *flux_list_rival(const char *text);
-/* By its name alone. */
-bool flux_is_rival(const char *file);
 
 /*
  * Does the configuration, as `flux config get` prints it, have the job manager

@@ -9,8 +9,12 @@ static int no_effect(struct fairlead_effects *effects,
 	return 0;
 }
 
-int lane_plan(const struct config *config, const char *interconnect,
-	      const char *options, struct fairlead_plan *ret_plan)
+/*
+ * What the driver would plan for a small job. -ENOENT: there is no such
+ * interconnect; -EBADMSG: its settings are wrong; -EINVAL: it refuses the options.
+ */
+static int plan(const struct config *config, const char *interconnect,
+		const char *options, struct fairlead_plan *ret_plan)
 {
 	static const char *const nodes[] = { "n" };
 	static const uint32_t one[] = { 1 };
@@ -45,15 +49,15 @@ int lane_plan(const struct config *config, const char *interconnect,
 enum lane_expectation lane_expect(const struct config *config,
 				  const char *interconnect, const char *options)
 {
-	struct fairlead_plan plan;
-	int result = lane_plan(config,
-			       interconnect ? interconnect
-					    : config->manager.interconnect,
-			       options, &plan);
+	struct fairlead_plan planned;
+	int result =
+		plan(config,
+		     interconnect ? interconnect : config->manager.interconnect,
+		     options, &planned);
 
-	if (result == 0 && !plan.has_lane)
+	if (result == 0 && !planned.has_lane)
 		return LANE_NONE;
-	if (result == -EBADMSG || (result == 0 && !plan.is_fatal))
+	if (result == -EBADMSG || (result == 0 && !planned.is_fatal))
 		return LANE_MAY;
 	return LANE_MUST;
 }

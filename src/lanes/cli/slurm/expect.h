@@ -9,14 +9,6 @@
 #include "lanes/plugin/common/job_options.h"
 
 /*
- * What the driver would plan for a small job. -ENOENT: there is no such
- * interconnect; -EBADMSG: its settings are wrong; -EINVAL: it refuses the
- * options.
- */
-int lane_plan(const struct config *config, const char *interconnect,
-	      const char *options, struct fairlead_plan *ret_plan);
-
-/*
  * interconnect NULL: the configuration's. options: those for the driver, ""
  * when none. What cannot be known here, such as an interconnect that is off or
  * options that its driver refuses, is LANE_MUST: the manager will say. With

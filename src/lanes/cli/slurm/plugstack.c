@@ -60,33 +60,6 @@ char *plugstack_argument(const char *arguments, const char *name)
 	return found ? strndup(found, found_size) : NULL;
 }
 
-/* Is the word, of that size, NAME=VALUE with one of the names? */
-static bool is_known(const char *word, size_t size, const char *const *names)
-{
-	for (; *names; names++) {
-		size_t length = strlen(*names);
-
-		if (size > length && word[length] == '=' &&
-		    strncmp(word, *names, length) == 0)
-			return true;
-	}
-	return false;
-}
-
-char *plugstack_unknown(const char *arguments, const char *const *names)
-{
-	arguments += strspn(arguments, SPACE);
-	while (*arguments) {
-		size_t size = strcspn(arguments, SPACE);
-
-		if (!is_known(arguments, size, names))
-			return strndup(arguments, size);
-		arguments += size;
-		arguments += strspn(arguments, SPACE);
-	}
-	return NULL;
-}
-
 bool plugstack_is(const struct plugstack_line *line, const char *file)
 {
 	const char *slash = strrchr(line->path, '/');

@@ -27,11 +27,5 @@ enum plugstack_kind plugstack_parse(char *line,
  */
 char *plugstack_argument(const char *arguments, const char *name);
 
-/*
- * The first argument that is no NAME=VALUE with one of these names, ended by
- * NULL; NULL: there is none. The caller frees it.
- */
-char *plugstack_unknown(const char *arguments, const char *const *names);
-
 /* Is it a plugin of this file's name, in whichever folder? */
 bool plugstack_is(const struct plugstack_line *line, const char *file);

@@ -77,27 +77,12 @@ static void the_last_of_several_arguments_counts(void **state)
 	expect(plugstack_argument("", "default"), NULL);
 }
 
-static void an_argument_that_is_not_known_is_found(void **state)
-{
-	static const char *const names[] = { "default", "submitter", NULL };
-
-	expect(plugstack_unknown("", names), NULL);
-	expect(plugstack_unknown("default= submitter=x  default=y ", names),
-	       NULL);
-	expect(plugstack_unknown(" default=x\tnode_socket=/y z", names),
-	       "node_socket=/y");
-	expect(plugstack_unknown("default", names), "default");
-	expect(plugstack_unknown("defaults=x", names), "defaults=x");
-	expect(plugstack_unknown("=x", names), "=x");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_plugin_has_a_path_and_arguments),
 		cmocka_unit_test(other_lines_are_told_apart),
 		cmocka_unit_test(the_last_of_several_arguments_counts),
-		cmocka_unit_test(an_argument_that_is_not_known_is_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
