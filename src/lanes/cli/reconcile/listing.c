@@ -88,7 +88,7 @@ static void add(struct builder *builder, const char *name, size_t size,
 	job = &listing->jobs[listing->count++];
 	memset(job, 0, sizeof(*job));
 	memcpy(job->name, name, size);
-	job->state = (unsigned char)state;
+	job->state = state;
 }
 
 static void add_number(struct builder *builder, uint32_t number,
@@ -108,7 +108,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-/* In order, each once, with the most that was said of it. */
+/* In order, each once; live if one of its lines is. */
 static void settle(struct job_listing *listing)
 {
 	size_t kept = 0;
@@ -141,16 +141,17 @@ static int parse_lines(const char *text, size_t size, line_fn *parse_line,
 		int result;
 
 		if (!end)
-			return error_set(ret_error, -EINVAL,
-					 "the list of jobs breaks off at "
-					 "'%.*s'",
-					 quoted, text);
+			return error_set(
+				ret_error, -EINVAL,
+				"the list of jobs is cut off at '%.*s'", quoted,
+				text);
 		result = parse_line(builder, text, length);
 		if (result < 0)
-			return error_set(ret_error, result,
-					 "the list of jobs has a line that is "
-					 "none: '%.*s'",
-					 quoted, text);
+			return error_set(
+				ret_error, result,
+				"the list of jobs has an invalid line: "
+				"'%.*s'",
+				quoted, text);
 		builder->listing->line_count++;
 		text += length + 1;
 		size -= length + 1;
@@ -195,39 +196,35 @@ static const struct listed_job *find(const struct job_listing *listing,
 		       by_name);
 }
 
-bool listing_has(const struct job_listing *listing, const char *name)
-{
-	return find(listing, name) != NULL;
-}
-
 enum listed_state listing_state(const struct job_listing *listing,
 				const char *name)
 {
 	const struct listed_job *found = find(listing, name);
 
-	return found ? (enum listed_state)found->state : LISTED_ENDED;
+	return found ? found->state : LISTED_NOT;
+}
+
+bool listing_is_much(size_t forgotten, size_t count)
+{
+	if (forgotten > 1 && forgotten == count)
+		return true;
+	return forgotten > LISTING_MOST && forgotten * LISTING_SHARE > count;
 }
 
 /* --- Slurm --- */
 
 /*
- * Words that say that a job is over: Slurm says COMPLETING until its epilogs
- * are, EpilogSlurmctld too. A word that is not known says that it lives.
+ * A job is COMPLETING until its epilogs are over, EpilogSlurmctld too. In an
+ * unknown state it counts as live.
  */
 static enum listed_state slurm_state(const struct listing_field *word)
 {
-	static const char *const ended[] = {
+	static const char *const over[] = {
 		"BOOT_FAIL", "CANCELLED",     "COMPLETED", "DEADLINE", "FAILED",
 		"NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT",  NULL,
 	};
-	static const char *const running[] = {
-		"RESIZING", "RUNNING",   "SIGNALING",
-		"STOPPED",  "SUSPENDED", NULL,
-	};
 
-	if (field_is_in(word, ended))
-		return LISTED_ENDED;
-	return field_is_in(word, running) ? LISTED_RUNNING : LISTED_KNOWN;
+	return field_is_in(word, over) ? LISTED_OVER : LISTED_LIVE;
 }
 
 /* 7 is a job, 7_1 and 7_[2-5] are of an array, 7+1 is 7's component. */
@@ -262,11 +259,10 @@ static int parse_slurm_line(struct builder *builder, const char *line,
 		 "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") != fields[2].size)
 		return -EINVAL;
 	state = slurm_state(&fields[2]);
-	add_number(builder, is_component ? shown : own, state);
-	/* The grant is the leader's; of a component alone nothing is missing. */
+	add_number(builder, own, state);
+	/* The grant is the leader's. */
 	if (is_component && own != shown)
-		add_number(builder, own,
-			   state == LISTED_ENDED ? LISTED_ENDED : LISTED_KNOWN);
+		add_number(builder, shown, state);
 	return 0;
 }
 
@@ -296,18 +292,14 @@ static int parse_flux_line(struct builder *builder, const char *line,
 			   size_t size)
 {
 	struct listing_field fields[2];
-	enum listed_state state = LISTED_KNOWN;
 
 	if (!split(line, size, fields, 2) ||
 	    !is_f58(fields[0].text, fields[0].size) || fields[1].size == 0 ||
 	    span(fields[1].text, fields[1].size,
 		 "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != fields[1].size)
 		return -EINVAL;
-	if (field_is(&fields[1], "INACTIVE"))
-		state = LISTED_ENDED;
-	else if (field_is(&fields[1], "RUN"))
-		state = LISTED_RUNNING;
-	add(builder, fields[0].text, fields[0].size, state);
+	add(builder, fields[0].text, fields[0].size,
+	    field_is(&fields[1], "INACTIVE") ? LISTED_OVER : LISTED_LIVE);
 	return 0;
 }
 

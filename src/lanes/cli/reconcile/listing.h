@@ -16,15 +16,15 @@
 #define LISTED_NAME_MAX 12 /* bytes, without the zero: F58 of 64 bits */
 
 enum listed_state {
-	LISTED_ENDED,   /* it has given its nodes back, epilogs and all */
-	LISTED_KNOWN,   /* waits, begins, ends, or is in an unknown state */
-	LISTED_RUNNING, /* it has begun, and has not ended */
+	LISTED_NOT,
+	LISTED_OVER, /* it has given its nodes back, epilogs and all */
+	LISTED_LIVE, /* it waits, runs, ends, or is in an unknown state */
 };
 
-/* JOB of a key, as hooks make it, and the most that is said of it. */
+/* JOB of a key, as hooks make it. */
 struct listed_job {
 	char name[LISTED_NAME_MAX + 1];
-	unsigned char state;
+	enum listed_state state;
 };
 
 struct job_listing {
@@ -62,10 +62,17 @@ int listing_parse_flux(const char *text, size_t size,
 void listing_destroy(struct job_listing *listing);
 DEFINE_AUTO(struct job_listing, listing_destroy)
 
-bool listing_has(const struct job_listing *listing, const char *name);
-/* LISTED_ENDED also for a job that is not in the list. */
 enum listed_state listing_state(const struct job_listing *listing,
 				const char *name);
+
+/* Without --force so many that are not listed may go, or 1 in LISTING_SHARE. */
+#define LISTING_MOST  8
+#define LISTING_SHARE 20
+/*
+ * More than are released without force: or all of several, since a job manager
+ * that has lost its jobs and was given a new one knows none of ours either.
+ */
+bool listing_is_much(size_t forgotten, size_t count);
 
 /* Could a hook have made JOB of a key from an id of the job manager's? */
 bool listing_is_slurm_name(const char *name);

@@ -6,47 +6,24 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "base/memory.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/reconcile/reconcile.h"
 #include "lanes/cli/remote.h"
 
-#define OPEN_MAX_CALLS 32
-#define PROGRESS_S     5
-
 struct mend {
 	struct cli *cli;
 	struct fairlead *handle;
-	size_t total, done_count;
-	unsigned int open_count;
+	size_t total, started_count, done_count;
 	size_t failed_count;
 	struct fairlead_error first; /* failure */
-	time_t said_s;
-	struct reconcile_call {
-		struct mend *mend;
-		json_t *grant; /* NULL: free */
-	} calls[OPEN_MAX_CALLS];
 };
 
-static time_t now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
-}
-
-static void say_progress(struct mend *mend)
-{
-	if (!isatty(fileno(mend->cli->err)) ||
-	    now_s() < mend->said_s + PROGRESS_S)
-		return;
-	mend->said_s = now_s();
-	fprintf(mend->cli->err, "%zu of %zu are done\n", mend->done_count,
-		mend->total);
-}
+struct reconcile_call {
+	struct mend *mend;
+	json_t *grant;
+};
 
 static void fail(struct mend *mend, json_t *grant, int result, const char *text)
 {
@@ -83,43 +60,32 @@ static void answered(void *arg, const struct fairlead_answer *answer)
 				    json_string("released"));
 		keep_quarantined(call->grant, answer->json);
 	}
-	call->grant = NULL;
-	mend->open_count--;
 	mend->done_count++;
-	say_progress(mend);
 }
 
-static struct reconcile_call *free_call(struct mend *mend)
+/* False: as many calls as there can be are open. */
+static bool start(struct mend *mend, struct reconcile_call *call, json_t *grant)
 {
-	for (size_t i = 0; i < OPEN_MAX_CALLS; i++)
-		if (!mend->calls[i].grant)
-			return &mend->calls[i];
-	return NULL;
-}
-
-static void start(struct mend *mend, json_t *grant)
-{
-	struct reconcile_call *call = free_call(mend);
 	struct fairlead_error error;
 	char members[64];
 	int result;
 
+	*call = (struct reconcile_call){ mend, grant };
 	snprintf(members, sizeof(members), "{\"grant_id\":%lld}",
 		 (long long)output_number(grant, "grant_id"));
-	call->grant = grant;
-	call->mend = mend;
-	mend->open_count++;
 	result = fairlead_call_start(mend->handle, "release", members, answered,
 				     call, &error);
-	if (result == 0)
-		return;
-	call->grant = NULL;
-	mend->open_count--;
-	mend->done_count++;
-	fail(mend, grant, result, error.text);
+	if (result == -EAGAIN && mend->started_count > mend->done_count)
+		return false;
+	mend->started_count++;
+	if (result < 0) {
+		mend->done_count++;
+		fail(mend, grant, result, error.text);
+	}
+	return true;
 }
 
-/* Negative: the connection is of no use any more. */
+/* Negative: the connection cannot be used any more. */
 static int wait_for_answers(struct mend *mend, int timeout_ms)
 {
 	struct pollfd entry = { .fd = fairlead_fd(mend->handle),
@@ -136,29 +102,31 @@ static int wait_for_answers(struct mend *mend, int timeout_ms)
 
 static void release_all(struct mend *mend, json_t *grants, int timeout_ms)
 {
-	size_t next = 0;
+	_auto_(freep) struct reconcile_call *calls =
+		memory_array(mend->total, sizeof(*calls));
+	size_t *next = &mend->started_count;
 	int result = 0;
 
 	while (result == 0 && mend->done_count < mend->total) {
-		while (next < mend->total && mend->open_count < OPEN_MAX_CALLS)
-			start(mend, json_array_get(grants, next++));
-		if (mend->open_count > 0)
+		while (*next < mend->total &&
+		       start(mend, &calls[*next],
+			     json_array_get(grants, *next)))
+			;
+		if (mend->done_count < *next)
 			result = wait_for_answers(mend, timeout_ms);
 	}
 	if (result == -ETIMEDOUT)
 		error_set(&mend->first, result, "no answer in time");
 	/* Those that are open are answered by the end of the connection. */
 	fairlead_close(take_ptr(mend->handle));
-	while (next < mend->total)
-		fail(mend, json_array_get(grants, next++), result,
+	for (; *next < mend->total; (*next)++)
+		fail(mend, json_array_get(grants, *next), result,
 		     "the manager was not asked any more");
 }
 
 int reconcile_release(struct cli *cli, json_t *grants)
 {
-	struct mend mend = { .cli = cli,
-			     .total = json_array_size(grants),
-			     .said_s = now_s() };
+	struct mend mend = { .cli = cli, .total = json_array_size(grants) };
 	uint32_t timeout_ms = 0;
 	int code = cli_timeout(cli, &timeout_ms);
 

@@ -14,7 +14,6 @@
 #include "lanes/cli/output.h"
 #include "lanes/cli/reconcile/reconcile.h"
 #include "lanes/cli/remote.h"
-#include "lanes/cli/slurm/expect.h"
 #include "lanes/proto/names.h"
 
 static const struct option_spec options[] = {
@@ -46,48 +45,21 @@ static int load_config(struct reconcile *reconcile)
 	return EXIT_DONE;
 }
 
-/* Add one of the submitter's; false: it is another's. */
-static bool add_grant(struct reconcile *reconcile, const json_t *grant)
-{
-	struct live_grant *live = &reconcile->live[reconcile->seen_count];
-	struct request_key key;
-
-	if (request_key_parse(output_text(grant, "key"), &key, NULL) < 0 ||
-	    strcmp(key.submitter, reconcile->section->submitter) != 0)
-		return false;
-	live->grant_id = (uint64_t)output_number(grant, "grant_id");
-	live->job = memory_text(key.job);
-	reconcile->seen_count++;
-	return true;
-}
-
-static int ask_grants(struct reconcile *reconcile, json_t **ret_grants)
+static int read_grants(struct reconcile *reconcile)
 {
 	json_auto_t *answer = NULL;
+	json_t *grant;
+	struct request_key key;
+	size_t i;
 	int code =
 		remote_ask_all(reconcile->cli, "list", NULL, "jobs", &answer);
 
-	if (code != EXIT_DONE)
-		return code;
-	*ret_grants = json_incref(json_object_get(answer, "jobs"));
-	reconcile->live = memory_resize(
-		reconcile->live,
-		reconcile->seen_count + json_array_size(*ret_grants) + 1,
-		sizeof(*reconcile->live));
-	return EXIT_DONE;
-}
-
-static int read_grants(struct reconcile *reconcile)
-{
-	json_auto_t *all = NULL;
-	json_t *grant;
-	size_t i;
-	int code = ask_grants(reconcile, &all);
-
-	json_array_foreach (all, i, grant)
-		if (output_is_live(grant) && add_grant(reconcile, grant))
+	json_array_foreach (json_object_get(answer, "jobs"), i, grant)
+		if (output_is_live(grant) &&
+		    request_key_parse(output_text(grant, "key"), &key, NULL) ==
+			    0 &&
+		    strcmp(key.submitter, reconcile->section->submitter) == 0)
 			json_array_append(reconcile->grants, grant);
-	reconcile->count = reconcile->seen_count;
 	return code;
 }
 
@@ -102,9 +74,9 @@ static int fail_list(struct reconcile *reconcile,
 	cli_fail(reconcile->cli, code, "%s", error->text);
 	cli_hint(
 		reconcile->cli,
-		"nothing was released; call this again when the job manager "
-		"answers. 'fairlead list' shows grants, and 'fairlead release' "
-		"releases one whose job is known to be over");
+		"nothing was released; retry when the job manager answers. "
+		"'fairlead list' shows grants, and 'fairlead release' releases "
+		"one whose job is over");
 	return code;
 }
 
@@ -122,51 +94,28 @@ static int read_lists(struct reconcile *reconcile)
 
 /* --- what is found --- */
 
-/* In whatever state: a job may just have ended. */
-static int read_further_grants(struct reconcile *reconcile)
+/* By the more that one of the lists knows of its job. */
+static void sort_grant(struct reconcile *reconcile, json_t *grant)
 {
-	json_auto_t *all = NULL;
-	const json_t *grant;
-	size_t i;
-	int code = ask_grants(reconcile, &all);
+	struct job_listing *const *lists = reconcile->lists;
+	enum listed_state state, second;
+	struct request_key key;
 
-	json_array_foreach (all, i, grant)
-		add_grant(reconcile, grant);
-	return code;
-}
-
-static void compare_running(struct reconcile *reconcile,
-			    const char ***ret_names, size_t *ret_count)
-{
-	compare_jobs(reconcile->live, reconcile->seen_count,
-		     reconcile->lists[0], reconcile->lists[1], ret_names,
-		     ret_count);
-}
-
-/*
- * Running jobs without a grant, where a job that asks for nothing has one. Of
- * what was reserved since the first look the manager is asked once more.
- */
-static int find_without_grant(struct reconcile *reconcile)
-{
-	_auto_(freep) const char **suspects = NULL;
-	_auto_(freep) const char **names = NULL;
-	size_t count = 0;
-	int code;
-
-	if (lane_expect(reconcile->config, NULL, "") == LANE_NONE)
-		return EXIT_DONE;
-	compare_running(reconcile, &suspects, &count);
-	if (count == 0)
-		return EXIT_DONE;
-	code = read_further_grants(reconcile);
-	if (code != EXIT_DONE)
-		return code;
-	compare_running(reconcile, &names, &count);
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(reconcile->without_grant,
-				      json_string(names[i]));
-	return EXIT_DONE;
+	request_key_parse(output_text(grant, "key"), &key, NULL);
+	state = listing_state(lists[0], key.job);
+	second = listing_state(lists[1], key.job);
+	if (second > state)
+		state = second;
+	if (!reconcile->source->is_name(key.job)) {
+		json_array_append(reconcile->foreign, grant);
+		return;
+	}
+	if (state == LISTED_OVER)
+		json_array_append(reconcile->over, grant);
+	if (state == LISTED_NOT)
+		reconcile->forgotten_count++;
+	if (state != LISTED_LIVE)
+		json_array_append(reconcile->forgotten, grant);
 }
 
 static void sort_grants(struct reconcile *reconcile)
@@ -174,20 +123,8 @@ static void sort_grants(struct reconcile *reconcile)
 	json_t *grant;
 	size_t i;
 
-	reconcile->forgotten_count =
-		compare_grants(reconcile->live, reconcile->count,
-			       reconcile->lists[0], reconcile->lists[1],
-			       reconcile->source->is_name);
-	json_array_foreach (reconcile->grants, i, grant) {
-		enum verdict verdict = reconcile->live[i].verdict;
-
-		if (verdict == VERDICT_OVER)
-			json_array_append(reconcile->over, grant);
-		if (verdict == VERDICT_OVER || verdict == VERDICT_FORGOTTEN)
-			json_array_append(reconcile->forgotten, grant);
-		else if (verdict == VERDICT_FOREIGN)
-			json_array_append(reconcile->foreign, grant);
-	}
+	json_array_foreach (reconcile->grants, i, grant)
+		sort_grant(reconcile, grant);
 }
 
 static void mark(json_t *grants, const char *done)
@@ -210,12 +147,12 @@ static int refuse_empty(struct reconcile *reconcile)
 	reconcile->refusal = "an empty list of jobs proves nothing";
 	mark(reconcile->forgotten, "not released");
 	cli_fail(reconcile->cli, EXIT_FAILED,
-		 "%s lists no job at all, which may be so, or it has lost "
-		 "them: nothing is released",
+		 "%s lists no job at all: it has none, or has lost them; "
+		 "nothing is released",
 		 reconcile->source->title);
 	cli_hint(reconcile->cli,
-		 "if no job runs: 'fairlead release GRANT' for each; or call "
-		 "this again when there is a job");
+		 "if no job runs, 'fairlead release GRANT' for each; or retry "
+		 "when there is a job");
 	return EXIT_FAILED;
 }
 
@@ -226,7 +163,8 @@ static int refuse_empty(struct reconcile *reconcile)
 static int refuse_many(struct reconcile *reconcile)
 {
 	if (cli_flag(reconcile->cli, "force") ||
-	    !compare_is_much(reconcile->forgotten_count, reconcile->count))
+	    !listing_is_much(reconcile->forgotten_count,
+			     json_array_size(reconcile->grants)))
 		return EXIT_DONE;
 	reconcile->refusal = "these are too many";
 	if (cli_flag(reconcile->cli, "dry-run")) {
@@ -236,14 +174,13 @@ static int refuse_many(struct reconcile *reconcile)
 	}
 	mark(reconcile->forgotten, "not released");
 	cli_fail(reconcile->cli, EXIT_FAILED,
-		 "%zu of %zu grants are of jobs that %s does not know, which "
-		 "are all, or more than %d and more than %d %%: these are not "
-		 "released",
-		 reconcile->forgotten_count, reconcile->count,
-		 reconcile->source->title, COMPARE_MOST, 100 / COMPARE_SHARE);
+		 "%zu of %zu grants, which are all or more than %d and %d %%, "
+		 "are of jobs that %s does not know: they are not released",
+		 reconcile->forgotten_count, json_array_size(reconcile->grants),
+		 LISTING_MOST, 100 / LISTING_SHARE, reconcile->source->title);
 	cli_hint(reconcile->cli,
-		 "is it the right job manager, and does it have its jobs? "
-		 "--force releases them");
+		 "check that this is the right job manager, and that it has "
+		 "its jobs; --force releases them");
 	return EXIT_FAILED;
 }
 
@@ -295,9 +232,6 @@ static int work(struct reconcile *reconcile)
 	if (code != EXIT_DONE)
 		return code;
 	sort_grants(reconcile);
-	code = find_without_grant(reconcile);
-	if (code != EXIT_DONE)
-		return code;
 	code = release(reconcile);
 	if (reconcile_report(reconcile) != EXIT_DONE)
 		return EXIT_FAILED;
@@ -325,24 +259,20 @@ static int reconcile_run(struct cli *cli)
 	int code;
 
 	if (!reconcile.source)
-		return cli_misuse(cli, "which job manager's jobs: --slurm or "
-				       "--flux?");
+		return cli_misuse(cli,
+				  "give one of --slurm and --flux, the job "
+				  "manager to compare with");
 	reconcile.grants = json_array();
 	reconcile.over = json_array();
 	reconcile.forgotten = json_array();
 	reconcile.foreign = json_array();
-	reconcile.without_grant = json_array();
 	code = work(&reconcile);
-	for (size_t i = 0; i < reconcile.seen_count; i++)
-		free((char *)reconcile.live[i].job);
-	free(reconcile.live);
 	listing_destroy(reconcile.lists[0]);
 	listing_destroy(reconcile.lists[1]);
 	json_decref(reconcile.grants);
 	json_decref(reconcile.over);
 	json_decref(reconcile.forgotten);
 	json_decref(reconcile.foreign);
-	json_decref(reconcile.without_grant);
 	cli->manager = NULL;
 	config_destroy(reconcile.config);
 	return code;
@@ -352,12 +282,11 @@ const struct subcommand command_reconcile = {
 	.name = "reconcile",
 	.summary = "Release grants of jobs that the job manager has forgotten",
 	.details =
-		"Live grants of the job manager's submitter are compared with "
-		"two lists of its jobs. What\nneither list has, or has as one "
-		"that is over, is released; more than 8 grants of jobs\nthat "
-		"are not listed, which are more than 5 % of all, only with "
-		"--force. A list that fails,\nor is empty, releases nothing. "
-		"Running jobs that have no grant are reported.",
+		"Compares live grants of the job manager's submitter with two "
+		"lists of its jobs, and\nreleases those whose jobs are over or "
+		"in neither list. It needs --force for more than\n8 grants of "
+		"unlisted jobs that are more than 5 % of all, and releases "
+		"nothing after a\nlist that fails or is empty.",
 	.options = options,
 	.run = reconcile_run,
 };

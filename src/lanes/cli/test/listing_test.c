@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lanes/cli/reconcile/compare.h"
+#include "lanes/cli/reconcile/listing.h"
 
 typedef int parse_fn(const char *text, size_t size,
 		     struct job_listing **ret_listing,
@@ -39,7 +39,7 @@ static void assert_refused(parse_fn *parse, const char *text, size_t size,
 		fail_msg("'%s' is not in '%s'", wanted, error.text);
 }
 
-static void slurm_states_are_told_apart(void **state)
+static void slurm_states_are_read(void **state)
 {
 	_auto_(listing_destroyp) struct job_listing *listing =
 		parsed(listing_parse_slurm, "5|5|RUNNING\n"
@@ -55,20 +55,20 @@ static void slurm_states_are_told_apart(void **state)
 
 	assert_int_equal(listing->line_count, 10);
 	assert_int_equal(listing->count, 10);
-	assert_int_equal(listing_state(listing, "5"), LISTED_RUNNING);
-	assert_int_equal(listing_state(listing, "6"), LISTED_ENDED);
-	assert_int_equal(listing_state(listing, "7"), LISTED_KNOWN);
-	assert_int_equal(listing_state(listing, "8"), LISTED_KNOWN);
-	assert_int_equal(listing_state(listing, "9"), LISTED_KNOWN);
-	assert_int_equal(listing_state(listing, "10"), LISTED_RUNNING);
-	assert_int_equal(listing_state(listing, "11"), LISTED_ENDED);
-	assert_int_equal(listing_state(listing, "12"), LISTED_KNOWN);
-	assert_int_equal(listing_state(listing, "13"), LISTED_KNOWN);
-	assert_int_equal(listing_state(listing, "4294967295"), LISTED_RUNNING);
-	assert_int_equal(listing_state(listing, "14"), LISTED_ENDED);
-	assert_int_equal(listing_state(listing, ""), LISTED_ENDED);
+	assert_int_equal(listing_state(listing, "5"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "6"), LISTED_OVER);
+	assert_int_equal(listing_state(listing, "7"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "8"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "9"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "10"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "11"), LISTED_OVER);
+	assert_int_equal(listing_state(listing, "12"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "13"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "4294967295"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "14"), LISTED_NOT);
+	assert_int_equal(listing_state(listing, ""), LISTED_NOT);
 	assert_int_equal(listing_state(listing, "55555555555555555555"),
-			 LISTED_ENDED);
+			 LISTED_NOT);
 }
 
 /* As squeue 22.05 has printed it. */
@@ -80,11 +80,11 @@ static void a_job_of_an_array_goes_by_its_own_id(void **state)
 					    "1|1_[2-7,9,11%2]|PENDING\n"
 					    "20|19_[1,3,5...]|PENDING\n");
 
-	assert_int_equal(listing_state(listing, "4"), LISTED_RUNNING);
-	assert_int_equal(listing_state(listing, "5"), LISTED_ENDED);
-	assert_int_equal(listing_state(listing, "1"), LISTED_KNOWN);
-	assert_int_equal(listing_state(listing, "20"), LISTED_KNOWN);
-	assert_int_equal(listing_state(listing, "19"), LISTED_ENDED);
+	assert_int_equal(listing_state(listing, "4"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "5"), LISTED_OVER);
+	assert_int_equal(listing_state(listing, "1"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "20"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "19"), LISTED_NOT);
 }
 
 static void a_component_that_lives_keeps_the_leaders_grant(void **state)
@@ -95,11 +95,10 @@ static void a_component_that_lives_keeps_the_leaders_grant(void **state)
 					    "12|12+0|CANCELLED\n"
 					    "13|12+1|TIMEOUT\n");
 
-	assert_int_equal(listing_state(listing, "8"), LISTED_RUNNING);
-	/* Its own grant would be none; it is not said to lack one. */
-	assert_int_equal(listing_state(listing, "9"), LISTED_KNOWN);
-	assert_int_equal(listing_state(listing, "12"), LISTED_ENDED);
-	assert_int_equal(listing_state(listing, "13"), LISTED_ENDED);
+	assert_int_equal(listing_state(listing, "8"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "9"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "12"), LISTED_OVER);
+	assert_int_equal(listing_state(listing, "13"), LISTED_OVER);
 }
 
 static void an_empty_list_has_no_lines(void **state)
@@ -108,7 +107,7 @@ static void an_empty_list_has_no_lines(void **state)
 		parsed(listing_parse_slurm, "");
 
 	assert_int_equal(listing->line_count, 0);
-	assert_int_equal(listing_state(listing, "1"), LISTED_ENDED);
+	assert_int_equal(listing_state(listing, "1"), LISTED_NOT);
 }
 
 static void one_line_that_is_none_refuses_the_list(void **state)
@@ -150,7 +149,7 @@ static void one_line_that_is_none_refuses_the_list(void **state)
 		snprintf(text, sizeof(text), "4|4|RUNNING\n%s6|6|RUNNING\n",
 			 lines[i]);
 		assert_refused(listing_parse_slurm, text, strlen(text),
-			       "a line that is none");
+			       "an invalid line");
 	}
 }
 
@@ -170,7 +169,7 @@ static void a_list_that_breaks_off_is_refused(void **state)
 				 -EINVAL);
 	}
 	assert_refused(listing_parse_slurm, whole, sizeof(whole) - 2,
-		       "breaks off at '15|15|RUNNING'");
+		       "cut off at '15|15|RUNNING'");
 }
 
 static void binary_junk_is_refused_and_quoted_clean(void **state)
@@ -181,7 +180,7 @@ static void binary_junk_is_refused_and_quoted_clean(void **state)
 	struct fairlead_error error;
 
 	assert_refused(listing_parse_slurm, zero, sizeof(zero) - 1,
-		       "a line that is none");
+		       "an invalid line");
 	for (size_t i = 0; i < sizeof(junk); i++)
 		junk[i] = (char)(i * 37 % 256);
 	junk[sizeof(junk) - 1] = '\n';
@@ -205,12 +204,12 @@ static void a_huge_list_is_taken(void **state)
 			       i % 2 ? "RUNNING" : "TIMEOUT");
 	listing = parsed(listing_parse_slurm, text);
 	assert_int_equal(listing->count, COUNT);
-	assert_int_equal(listing_state(listing, "199999"), LISTED_RUNNING);
-	assert_int_equal(listing_state(listing, "199998"), LISTED_ENDED);
+	assert_int_equal(listing_state(listing, "199999"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "199998"), LISTED_OVER);
 	free(text);
 }
 
-static void flux_states_are_told_apart(void **state)
+static void flux_states_are_read(void **state)
 {
 	_auto_(listing_destroyp) struct job_listing *listing =
 		parsed(listing_parse_flux, "fMFBCC7|SCHED\n"
@@ -221,12 +220,12 @@ static void flux_states_are_told_apart(void **state)
 					   "fzzzzzzzzzzz|NEW\n");
 
 	assert_int_equal(listing->line_count, 6);
-	assert_int_equal(listing_state(listing, "fMFBCC7"), LISTED_KNOWN);
-	assert_int_equal(listing_state(listing, "fHyQn7y"), LISTED_RUNNING);
-	assert_int_equal(listing_state(listing, "fEj8MLB"), LISTED_KNOWN);
-	assert_int_equal(listing_state(listing, "fBFW31H"), LISTED_ENDED);
-	assert_int_equal(listing_state(listing, "fzzzzzzzzzzz"), LISTED_KNOWN);
-	assert_int_equal(listing_state(listing, "fMFBCC8"), LISTED_ENDED);
+	assert_int_equal(listing_state(listing, "fMFBCC7"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "fHyQn7y"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "fEj8MLB"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "fBFW31H"), LISTED_OVER);
+	assert_int_equal(listing_state(listing, "fzzzzzzzzzzz"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "fMFBCC8"), LISTED_NOT);
 }
 
 static void flux_lists_are_refused_as_a_whole(void **state)
@@ -246,8 +245,8 @@ static void flux_lists_are_refused_as_a_whole(void **state)
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		assert_refused(listing_parse_flux, lines[i], strlen(lines[i]),
-			       "a line that is none");
-	assert_refused(listing_parse_flux, "f1|RUN", 6, "breaks off");
+			       "an invalid line");
+	assert_refused(listing_parse_flux, "f1|RUN", 6, "cut off");
 }
 
 static void only_names_that_hooks_make_are_judged(void **state)
@@ -266,79 +265,28 @@ static void only_names_that_hooks_make_are_judged(void **state)
 	assert_false(listing_is_flux_name(""));
 }
 
-/* --- grants beside two lists --- */
-
-static void a_grant_is_forgotten_when_neither_list_has_its_job(void **state)
-{
-	_auto_(listing_destroyp) struct job_listing *first =
-		parsed(listing_parse_slurm, "1|1|RUNNING\n2|2|COMPLETED\n"
-					    "4|4|RUNNING\n6|6|PENDING\n");
-	_auto_(listing_destroyp) struct job_listing *second =
-		parsed(listing_parse_slurm, "1|1|RUNNING\n2|2|COMPLETED\n"
-					    "3|3|RUNNING\n4|4|COMPLETED\n"
-					    "6|6|PENDING\n");
-	struct live_grant grants[] = {
-		{ .grant_id = 11, .job = "1" }, { .grant_id = 12, .job = "2" },
-		{ .grant_id = 13, .job = "3" }, { .grant_id = 14, .job = "4" },
-		{ .grant_id = 15, .job = "5" }, { .grant_id = 16, .job = "6" },
-		{ .grant_id = 17, .job = "x" },
-	};
-	static const enum verdict wanted[] = {
-		VERDICT_KEPT,      VERDICT_OVER, VERDICT_KEPT,    VERDICT_KEPT,
-		VERDICT_FORGOTTEN, VERDICT_KEPT, VERDICT_FOREIGN,
-	};
-
-	assert_int_equal(compare_grants(grants, 7, first, second,
-					listing_is_slurm_name),
-			 1);
-	for (size_t i = 0; i < 7; i++)
-		assert_int_equal(grants[i].verdict, wanted[i]);
-}
-
 static void more_than_eight_and_a_twentieth_need_force(void **state)
 {
-	assert_false(compare_is_much(0, 0));
-	assert_false(compare_is_much(8, 9));
-	assert_true(compare_is_much(9, 10));
-	assert_true(compare_is_much(9, 179));
-	assert_false(compare_is_much(9, 180));
-	assert_false(compare_is_much(50, 1000));
-	assert_true(compare_is_much(51, 1000));
+	assert_false(listing_is_much(0, 0));
+	assert_false(listing_is_much(8, 9));
+	assert_true(listing_is_much(9, 10));
+	assert_true(listing_is_much(9, 179));
+	assert_false(listing_is_much(9, 180));
+	assert_false(listing_is_much(50, 1000));
+	assert_true(listing_is_much(51, 1000));
 }
 
 static void all_of_several_need_force(void **state)
 {
-	assert_false(compare_is_much(1, 1));
-	assert_true(compare_is_much(2, 2));
-	assert_false(compare_is_much(2, 3));
-}
-
-static void running_jobs_without_a_grant_are_found(void **state)
-{
-	_auto_(listing_destroyp) struct job_listing *first =
-		parsed(listing_parse_slurm,
-		       "1|1|RUNNING\n2|2|RUNNING\n3|3|RUNNING\n4|4|PENDING\n"
-		       "8|8+0|RUNNING\n9|8+1|RUNNING\n");
-	_auto_(listing_destroyp) struct job_listing *second =
-		parsed(listing_parse_slurm,
-		       "1|1|RUNNING\n2|2|RUNNING\n3|3|COMPLETED\n4|4|RUNNING\n"
-		       "8|8+0|RUNNING\n9|8+1|RUNNING\n");
-	struct live_grant grants[] = { { .job = "8" }, { .job = "2" } };
-	_auto_(freep) const char **names = NULL;
-	_auto_(freep) const char **all = NULL;
-	size_t count = 0;
-
-	compare_jobs(grants, 2, first, second, &names, &count);
-	assert_int_equal(count, 1);
-	assert_string_equal(names[0], "1");
-	compare_jobs(NULL, 0, first, second, &all, &count);
-	assert_int_equal(count, 3);
+	assert_false(listing_is_much(1, 1));
+	assert_true(listing_is_much(2, 2));
+	assert_false(listing_is_much(2, 3));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slurm_states_are_told_apart),
+		cmocka_unit_test(slurm_states_are_read),
 		cmocka_unit_test(a_job_of_an_array_goes_by_its_own_id),
 		cmocka_unit_test(
 			a_component_that_lives_keeps_the_leaders_grant),
@@ -347,14 +295,11 @@ int main(void)
 		cmocka_unit_test(a_list_that_breaks_off_is_refused),
 		cmocka_unit_test(binary_junk_is_refused_and_quoted_clean),
 		cmocka_unit_test(a_huge_list_is_taken),
-		cmocka_unit_test(flux_states_are_told_apart),
+		cmocka_unit_test(flux_states_are_read),
 		cmocka_unit_test(flux_lists_are_refused_as_a_whole),
 		cmocka_unit_test(only_names_that_hooks_make_are_judged),
-		cmocka_unit_test(
-			a_grant_is_forgotten_when_neither_list_has_its_job),
 		cmocka_unit_test(more_than_eight_and_a_twentieth_need_force),
 		cmocka_unit_test(all_of_several_need_force),
-		cmocka_unit_test(running_jobs_without_a_grant_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
