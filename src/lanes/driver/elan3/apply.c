@@ -289,7 +289,8 @@ int elan3_apply(void *state, const struct fairlead_lane *lane, bool is_dry_run,
 	if (result == 0)
 		result = routes_tell(node, lane, warnings, ret_error);
 	if (result == 0)
-		elan3_record_encode(&share, ret_record);
+		elan3_record_encode(&share, lane->ids[ELAN3_ID_PROGRAM],
+				    ret_record);
 	elan3_reply_fini(&reply);
 	return result;
 }

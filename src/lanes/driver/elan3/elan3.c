@@ -2,11 +2,8 @@
 /* The driver's table, and what of it are names. */
 #include "lanes/driver/elan3/elan3.h"
 
+#include "lanes/driver/elan3/record.h"
 #include "lanes/driver/elan3/settings.h"
-
-static const char *const variables[] = {
-	"FAIRLEAD_RMS_PROGRAM", "RMS_NNODES", "RMS_NPROCS", "RMS_NODEID", NULL,
-};
 
 static const char *launch_needs(const char *options)
 {
@@ -18,7 +15,7 @@ const struct fairlead_driver elan3_driver = {
 	.name = ELAN3_NAME,
 	.description = "Quadrics QsNet: programs, contexts and capabilities",
 	.settings = &elan3_settings,
-	.variables = variables,
+	.variables = elan3_variables,
 	.manager = &elan3_manager_ops,
 #ifndef DRIVER_WITHOUT_NODE
 	.node = &elan3_node_ops,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a node needs to say to tasks, from a capability, and its bytes. */
+/* What a node needs to say to tasks, from a capability. */
 #include "lanes/driver/elan3/record.h"
 
-#include <assert.h>
 #include <stdbool.h>
+#include <stdio.h>
 
-#include "base/bytes.h"
+#include "lanes/driver/common/number.h"
+#include "lanes/driver/common/variables.h"
 #include "elan/capability.h"
 
-#define RECORD_VERSION 1
-#define RECORD_SIZE    13
-
-static_assert(RECORD_SIZE <= FAIRLEAD_RECORD_MAX, "it fits");
+const char *const elan3_variables[] = {
+	"FAIRLEAD_RMS_PROGRAM", "RMS_NNODES", "RMS_NPROCS", "RMS_NODEID", NULL,
+};
 
 static bool has_node(const struct elan_capability *cap, uint32_t node)
 {
@@ -45,18 +45,25 @@ int elan3_share_of(const struct elan_capability *cap, uint32_t elan_id,
 	return 0;
 }
 
-void elan3_record_encode(const struct elan3_share *share,
+void elan3_record_encode(const struct elan3_share *share, uint32_t program,
 			 struct fairlead_record *ret_record)
 {
-	const uint32_t numbers[] = { share->nodes, share->processes,
+	const uint32_t numbers[] = { program, share->nodes, share->processes,
 				     share->node };
-	uint8_t *at = ret_record->bytes;
+	char text[16];
 
-	*at++ = RECORD_VERSION;
-	for (size_t i = 0; i < 3; i++)
-		for (int shift = 0; shift < 32; shift += 8)
-			*at++ = (uint8_t)(numbers[i] >> shift);
-	ret_record->size = RECORD_SIZE;
+	ret_record->size = 0;
+	for (size_t i = 0; elan3_variables[i]; i++) {
+		snprintf(text, sizeof(text), "%u", numbers[i]);
+		variables_add(ret_record, elan3_variables[i], text);
+	}
+}
+
+static bool number_get(const struct fairlead_record *record, const char *name,
+		       uint32_t *ret_number)
+{
+	return number_parse(variables_get(record, name), 0, UINT32_MAX,
+			    ret_number);
 }
 
 int elan3_record_decode(const struct fairlead_record *record,
@@ -64,23 +71,16 @@ int elan3_record_decode(const struct fairlead_record *record,
 			struct fairlead_error *ret_error)
 {
 	struct elan3_share share = { 0 };
-	struct reader reader;
-	uint8_t version;
+	int result = variables_check(record, elan3_variables, ret_error);
 
-	if (record->size == 0) {
-		*ret_share = share;
-		return 0;
-	}
-	reader = reader_of(record->bytes, record->size < FAIRLEAD_RECORD_MAX
-						  ? record->size
-						  : FAIRLEAD_RECORD_MAX);
-	version = read_u8(&reader);
-	share.nodes = read_u32(&reader);
-	share.processes = read_u32(&reader);
-	share.node = read_u32(&reader);
-	if (!reader_is_done(&reader) || version != RECORD_VERSION ||
-	    share.nodes == 0 || share.node >= share.nodes ||
-	    share.processes < share.nodes || share.processes > ELAN_MAX_VPS)
+	if (result < 0)
+		return result;
+	if (record->size > 0 &&
+	    (!number_get(record, "RMS_NNODES", &share.nodes) ||
+	     !number_get(record, "RMS_NPROCS", &share.processes) ||
+	     !number_get(record, "RMS_NODEID", &share.node) ||
+	     share.node >= share.nodes || share.processes < share.nodes ||
+	     share.processes > ELAN_MAX_VPS))
 		return error_set(ret_error, -EBADMSG,
 				 "the record of the lane is damaged");
 	*ret_share = share;

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a node keeps of a lane in its journal: what the environment of the job's
- * tasks there says. What is to be taken back is found by owner and identifiers,
- * and needs no record; keys are not in it.
- *
- *	u8 1, u32 nodes, u32 processes, u32 node
- *
- * little endian. Pure. A record that cannot be read is refused whole.
+ * What a node keeps of a lane in its journal: the environment of the job's tasks
+ * there (variables.h). What is to be taken back is found by owner and identifiers,
+ * and needs no record; keys are not in it. Pure.
  */
 #pragma once
 
@@ -29,7 +25,9 @@ struct elan3_share {
 int elan3_share_of(const struct elan_capability *cap, uint32_t elan_id,
 		   struct elan3_share *ret_share);
 
-void elan3_record_encode(const struct elan3_share *share,
+extern const char *const elan3_variables[];
+
+void elan3_record_encode(const struct elan3_share *share, uint32_t program,
 			 struct fairlead_record *ret_record);
 /* A record of size 0 has no nodes. -EBADMSG with a text. */
 int elan3_record_decode(const struct fairlead_record *record,

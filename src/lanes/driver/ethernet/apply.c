@@ -18,7 +18,6 @@
 #include "lanes/driver/ethernet/enforce.h"
 #include "lanes/driver/ethernet/links.h"
 #include "lanes/driver/ethernet/namespace.h"
-#include "lanes/driver/ethernet/record.h"
 #include "lanes/driver/ethernet/shaper.h"
 #include "lanes/driver/ethernet/take_back.h"
 
@@ -420,30 +419,13 @@ static void undo(struct making *making)
 			  before.text, why.text);
 }
 
-static void record_make(const struct making *making,
-			struct fairlead_record *ret_record)
-{
-	struct ethernet_made made = {
-		.isolation = making->blueprint->request.isolation,
-		.count = (uint32_t)making->made_count,
-	};
-
-	for (size_t i = 0; i < making->made_count; i++) {
-		const struct lane_device *device = &making->made[i].device;
-
-		memcpy(made.devices[i].name, device->name, IFNAMSIZ);
-		made.devices[i].ipv4 = device->ipv4;
-		made.devices[i].ipv6 = device->ipv6;
-	}
-	ethernet_record_encode(&made, ret_record);
-}
-
 static int make(struct making *making, struct fairlead_record *ret_record)
 {
 	int result = all_make(making);
 
 	if (result == 0)
-		record_make(making, ret_record);
+		ethernet_record(making->node, making->made, making->made_count,
+				ret_record);
 	else
 		undo(making);
 	netlink_close(making->inside);

@@ -14,53 +14,47 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lanes/driver/common/variables.h"
 #include "lanes/driver/ethernet/ethernet.h"
 #include "lanes/driver/ethernet/found.h"
 #include "lanes/driver/ethernet/namespace.h"
-#include "lanes/driver/ethernet/record.h"
 
 #define LIST_TEXT_MAX (ETHERNET_DEVICES_MAX * IP_ADDRESS_TEXT_MAX)
 
-static void append(char text[LIST_TEXT_MAX], const char *item)
+void ethernet_record(const struct ethernet_node *node,
+		     const struct found_device *made, size_t count,
+		     struct fairlead_record *ret_record)
 {
-	size_t used = strlen(text);
-
-	snprintf(text + used, LIST_TEXT_MAX - used, "%s%s", used ? "," : "",
-		 item);
-}
-
-struct variables {
-	char devices[LIST_TEXT_MAX];
-	char addresses[LIST_TEXT_MAX];
-	char first[IFNAMSIZ];
-	char isolation[NAMESPACE_PATH_MAX + 8];
-};
-
-static void variables_read(const struct ethernet_node *node,
-			   const struct fairlead_lane *lane,
-			   const struct ethernet_made *made,
-			   struct variables *variables)
-{
+	char devices[LIST_TEXT_MAX] = "", addresses[LIST_TEXT_MAX] = "";
 	char path[NAMESPACE_PATH_MAX];
+	char isolation[NAMESPACE_PATH_MAX + 8] = "host";
 
-	for (uint32_t i = 0; i < made->count; i++) {
+	ret_record->size = 0;
+	if (count == 0)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		const struct lane_device *device = &made[i].device;
 		char address[IP_ADDRESS_TEXT_MAX];
 
-		ip_address_format(made->devices[i].ipv4.family != 0
-					  ? &made->devices[i].ipv4
-					  : &made->devices[i].ipv6,
+		ip_address_format(device->ipv4.family != 0 ? &device->ipv4
+							   : &device->ipv6,
 				  address);
-		append(variables->devices, made->devices[i].name);
-		append(variables->addresses, address);
+		variables_append(devices, sizeof(devices), "%s", device->name);
+		variables_append(addresses, sizeof(addresses), "%s", address);
 	}
-	memcpy(variables->first, made->devices[0].name, IFNAMSIZ);
-	if (made->isolation == ETHERNET_NETNS) {
-		namespace_path(node->namespaces, lane->grant_id, path);
-		snprintf(variables->isolation, sizeof(variables->isolation),
-			 "netns:%s", path);
-	} else {
-		strcpy(variables->isolation, "host");
+	if (made[0].is_netns) {
+		namespace_path(node->namespaces, made[0].namespace_id, path);
+		snprintf(isolation, sizeof(isolation), "netns:%s", path);
 	}
+	variables_add(ret_record, "FAIRLEAD_INTERFACES", devices);
+	variables_add(ret_record, "FAIRLEAD_ADDRESSES", addresses);
+	variables_add(ret_record, "FAIRLEAD_ISOLATION", isolation);
+	variables_add(ret_record, "FI_TCP_IFACE", made[0].device.name);
+	variables_add(ret_record, "FI_NET_IFACE", made[0].device.name);
+	variables_add(ret_record, "FI_SOCKETS_IFACE", made[0].device.name);
+	variables_add(ret_record, "FI_UDP_IFACE", made[0].device.name);
+	variables_add(ret_record, "OMPI_MCA_btl_tcp_if_include", devices);
+	variables_add(ret_record, "UCX_NET_DEVICES", devices);
 }
 
 int ethernet_env(void *state, const struct fairlead_lane *lane,
@@ -68,29 +62,8 @@ int ethernet_env(void *state, const struct fairlead_lane *lane,
 		 void (*emit)(void *arg, const char *name, const char *value),
 		 void *arg, struct fairlead_error *ret_error)
 {
-	struct variables variables = { 0 };
-	struct ethernet_made made = { 0 };
-	bool has_lane;
-	int result = 0;
-
-	if (lane && lane->id_count > 0)
-		result = ethernet_record_decode(record, &made, ret_error);
-	if (result < 0)
-		return result;
-	has_lane = made.count > 0;
-	if (has_lane)
-		variables_read(state, lane, &made, &variables);
-	emit(arg, "FAIRLEAD_INTERFACES", has_lane ? variables.devices : NULL);
-	emit(arg, "FAIRLEAD_ADDRESSES", has_lane ? variables.addresses : NULL);
-	emit(arg, "FAIRLEAD_ISOLATION", has_lane ? variables.isolation : NULL);
-	emit(arg, "FI_TCP_IFACE", has_lane ? variables.first : NULL);
-	emit(arg, "FI_NET_IFACE", has_lane ? variables.first : NULL);
-	emit(arg, "FI_SOCKETS_IFACE", has_lane ? variables.first : NULL);
-	emit(arg, "FI_UDP_IFACE", has_lane ? variables.first : NULL);
-	emit(arg, "OMPI_MCA_btl_tcp_if_include",
-	     has_lane ? variables.devices : NULL);
-	emit(arg, "UCX_NET_DEVICES", has_lane ? variables.devices : NULL);
-	return 0;
+	return variables_env(ethernet_variables, lane, record, emit, arg,
+			     ret_error);
 }
 
 /* --- inherited --- */
@@ -124,19 +97,6 @@ static int check_namespace(const struct ethernet_node *node, const char *path,
 				   "any more",
 				   path);
 	return result;
-}
-
-/* The item of a list with commas; *list: what is behind it, or NULL. */
-static void take_item(const char **list, size_t capacity, char *ret_item)
-{
-	size_t size = strcspn(*list, ",");
-
-	ret_item[0] = 0;
-	if (size < capacity) {
-		memcpy(ret_item, *list, size);
-		ret_item[size] = 0;
-	}
-	*list = (*list)[size] ? *list + size + 1 : NULL;
 }
 
 static int check_device(const struct lane_device *device, uid_t uid,
@@ -198,9 +158,10 @@ int ethernet_inherit(void *state, uid_t uid,
 		char name[IFNAMSIZ];
 		char address[IP_ADDRESS_TEXT_MAX] = "";
 
-		take_item(&devices, sizeof(name), name);
-		if (addresses)
-			take_item(&addresses, sizeof(address), address);
+		if (!variables_next(&devices, name, sizeof(name)))
+			strcpy(name, "?");
+		if (!variables_next(&addresses, address, sizeof(address)))
+			address[0] = '\0';
 		result = check_item(&found, name, uid, address, ret_error);
 	}
 	if (result == 0 && addresses)

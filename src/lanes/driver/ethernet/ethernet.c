@@ -25,7 +25,7 @@ static const char *launch_needs(const char *options)
 
 #include "lanes/driver/ethernet/settings.h"
 
-static const char *const variables[] = {
+const char *const ethernet_variables[] = {
 	"FAIRLEAD_INTERFACES", "FAIRLEAD_ADDRESSES",
 	"FAIRLEAD_ISOLATION",  "FI_TCP_IFACE",
 	"FI_NET_IFACE",        "FI_SOCKETS_IFACE",
@@ -38,7 +38,7 @@ const struct fairlead_driver ethernet_driver = {
 	.name = "ethernet",
 	.description = "Ethernet: VXLAN networks, with rules of the kernel",
 	.settings = &ethernet_settings,
-	.variables = variables,
+	.variables = ethernet_variables,
 	.manager = &ethernet_manager_ops,
 #ifndef DRIVER_WITHOUT_NODE
 	.node = &ethernet_node_ops,

@@ -5,7 +5,7 @@
  * but the job's owner can use it (doc/rfc/ethernet.md).
  *
  * both halves (pure)   naming.h: what a lane is called, address.h; policy.h:
- *                      settings and options; members.h: where nodes are; record.h
+ *                      settings and options; members.h: where nodes are
  * manager half (pure)  manager.c
  * node half            node.h: its state; node.c: settings, start, NICs, place;
  *                      apply.c, revoke.c, env.c (env, inherit), list.c (list,
@@ -28,6 +28,7 @@
 #include "fairlead_driver.h"
 
 extern const struct fairlead_driver ethernet_driver;
+extern const char *const ethernet_variables[];
 
 extern const struct fairlead_manager_ops ethernet_manager_ops;
 extern const struct fairlead_node_ops ethernet_node_ops;

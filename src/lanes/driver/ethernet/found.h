@@ -24,6 +24,11 @@ int found_read(const struct ethernet_node *node, struct found *ret_found,
 	       struct fairlead_error *ret_error);
 void found_fini(struct found *found);
 
+/* The record of a lane whose devices these are, by rail. */
+void ethernet_record(const struct ethernet_node *node,
+		     const struct found_device *made, size_t count,
+		     struct fairlead_record *ret_record);
+
 /* Is any of them a lane's? */
 bool found_has_lanes(const struct found *found);
 

@@ -14,11 +14,18 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "lanes/driver/common/variables.h"
 #include "lanes/driver/ethernet/enforce.h"
+#include "lanes/driver/ethernet/ethernet.h"
 #include "lanes/driver/ethernet/node.h"
-#include "lanes/driver/ethernet/record.h"
 #include "lanes/driver/ethernet/sweep.h"
 #include "lanes/driver/ethernet/take_back.h"
+
+/* Devices that a record names. */
+struct recorded {
+	uint32_t count;
+	char names[ETHERNET_DEVICES_MAX][IFNAMSIZ];
+};
 
 /* The lane's devices among all, to the caller; with NULL only counted. */
 static size_t lane_devices(const struct found *found,
@@ -38,14 +45,14 @@ static size_t lane_devices(const struct found *found,
 }
 
 /* Does the record name a device that is not there? */
-static bool has_lost(const struct ethernet_made *recorded,
+static bool has_lost(const struct recorded *recorded,
 		     const struct found_device *devices, size_t count)
 {
 	for (uint32_t i = 0; i < recorded->count; i++) {
 		size_t k = 0;
 
-		while (k < count && strcmp(devices[k].device.name,
-					   recorded->devices[i].name) != 0)
+		while (k < count &&
+		       strcmp(devices[k].device.name, recorded->names[i]) != 0)
 			k++;
 		if (k == count)
 			return true;
@@ -98,7 +105,7 @@ static void tell_dry_run(const struct ethernet_node *node,
 struct revoking {
 	struct fairlead_revocation *revocation;
 	bool is_unknown; /* what its record says */
-	struct ethernet_made recorded;
+	struct recorded recorded;
 	struct found_device *devices; /* owned */
 	size_t count;
 };
@@ -114,12 +121,21 @@ static void answer(struct fairlead_revocation *revocation, int result,
 /* False, with a warning: it cannot be read. */
 static bool record_read(const struct fairlead_record *record,
 			struct fairlead_warnings *warnings,
-			struct ethernet_made *ret_recorded)
+			struct recorded *ret_recorded)
 {
 	struct fairlead_error flaw;
+	struct recorded recorded = { 0 };
+	const char *list;
 
-	if (ethernet_record_decode(record, ret_recorded, &flaw) == 0)
+	if (variables_check(record, ethernet_variables, &flaw) == 0) {
+		list = variables_get(record, "FAIRLEAD_INTERFACES");
+		while (recorded.count < ETHERNET_DEVICES_MAX &&
+		       variables_next(&list, recorded.names[recorded.count],
+				      IFNAMSIZ))
+			recorded.count++;
+		*ret_recorded = recorded;
 		return true;
+	}
 	warnings_add(warnings, "%s; going by what is on the node", flaw.text);
 	return false;
 }
@@ -205,14 +221,14 @@ static void hidden_check(const struct ethernet_node *node,
 			 const struct revoking *revoking)
 {
 	struct fairlead_revocation *revocation = revoking->revocation;
-	const struct ethernet_made *made = &revoking->recorded;
+	const struct recorded *made = &revoking->recorded;
 	uint32_t vni, rail;
 
 	if (revoking->is_unknown ||
 	    !has_lost(made, revoking->devices, revoking->count))
 		return;
 	for (uint32_t i = 0; i < made->count && revocation->result == 0; i++) {
-		const char *name = made->devices[i].name;
+		const char *name = made->names[i];
 
 		if (ethernet_device_parse(name, &vni, &rail) &&
 		    found_lane_has(revocation->lane, vni))
@@ -222,10 +238,10 @@ static void hidden_check(const struct ethernet_node *node,
 	}
 }
 
-static bool is_recorded(const struct ethernet_made *made, const char *name)
+static bool is_recorded(const struct recorded *made, const char *name)
 {
 	for (uint32_t i = 0; i < made->count; i++) {
-		if (strcmp(made->devices[i].name, name) == 0)
+		if (strcmp(made->names[i], name) == 0)
 			return true;
 	}
 	return false;

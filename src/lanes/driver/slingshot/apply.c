@@ -290,7 +290,7 @@ int slingshot_apply(void *state, const struct fairlead_lane *lane,
 		result = make_on(node, &list.infos[i], &wanted, is_dry_run,
 				 &made, warnings, ret_error);
 	if (result == 0 && !is_dry_run)
-		slingshot_record_encode(&made, ret_record);
+		slingshot_record(&wanted, &made, ret_record);
 	for (uint32_t i = 0; result < 0 && i < made.count; i++)
 		undo_one(node, &list, &made.list[i], &wanted, ret_error);
 	return result;

@@ -21,17 +21,37 @@
 #include <string.h>
 
 #include "lanes/driver/common/number.h"
+#include "lanes/driver/common/variables.h"
+#include "lanes/driver/slingshot/slingshot.h"
 
 /* Numbers of ten digits, or names of 13 bytes, and a comma each. */
 #define LIST_TEXT_MAX (SLINGSHOT_DEVICES_MAX * NIC_NAME_MAX)
 
-static void append(char text[LIST_TEXT_MAX], const char *prefix,
-		   uint32_t number)
+void slingshot_record(const struct slingshot_lane *lane,
+		      const struct slingshot_services *made,
+		      struct fairlead_record *ret_record)
 {
-	size_t used = strlen(text);
+	char vnis[SLINGSHOT_VNIS_TEXT_MAX];
+	char devices[LIST_TEXT_MAX] = "";
+	char ids[LIST_TEXT_MAX] = "";
+	uint32_t tcs = SLINGSHOT_TCS_ALL;
+	char tcs_text[16];
 
-	snprintf(text + used, LIST_TEXT_MAX - used, "%s%s%u", used ? "," : "",
-		 prefix, number);
+	ret_record->size = 0;
+	if (made->count == 0)
+		return;
+	slingshot_vnis_format(lane->vnis, lane->vni_count, vnis);
+	for (uint32_t i = 0; i < made->count; i++) {
+		variables_append(devices, sizeof(devices), "cxi%u",
+				 made->list[i].device);
+		variables_append(ids, sizeof(ids), "%u", made->list[i].id);
+		tcs &= made->list[i].tcs;
+	}
+	snprintf(tcs_text, sizeof(tcs_text), "0x%02x", tcs);
+	variables_add(ret_record, "SLINGSHOT_VNIS", vnis);
+	variables_add(ret_record, "SLINGSHOT_DEVICES", devices);
+	variables_add(ret_record, "SLINGSHOT_SVC_IDS", ids);
+	variables_add(ret_record, "SLINGSHOT_TCS", tcs_text);
 }
 
 int slingshot_env(void *state, const struct fairlead_lane *lane,
@@ -39,33 +59,8 @@ int slingshot_env(void *state, const struct fairlead_lane *lane,
 		  void (*emit)(void *arg, const char *name, const char *value),
 		  void *arg, struct fairlead_error *ret_error)
 {
-	struct slingshot_services services = { 0 };
-	char vnis[LIST_TEXT_MAX] = "";
-	char devices[LIST_TEXT_MAX] = "";
-	char ids[LIST_TEXT_MAX] = "";
-	char tcs_text[16];
-	uint32_t tcs = SLINGSHOT_TCS_ALL;
-	bool has_lane;
-	int result = 0;
-
-	if (lane && lane->id_count > 0)
-		result = slingshot_record_decode(record, &services, ret_error);
-	if (result < 0)
-		return result;
-	has_lane = services.count > 0;
-	for (uint32_t i = 0; has_lane && i < lane->id_count; i++)
-		append(vnis, "", lane->ids[i]);
-	for (uint32_t i = 0; i < services.count; i++) {
-		append(devices, "cxi", services.list[i].device);
-		append(ids, "", services.list[i].id);
-		tcs &= services.list[i].tcs;
-	}
-	snprintf(tcs_text, sizeof(tcs_text), "0x%02x", tcs);
-	emit(arg, "SLINGSHOT_VNIS", has_lane ? vnis : NULL);
-	emit(arg, "SLINGSHOT_DEVICES", has_lane ? devices : NULL);
-	emit(arg, "SLINGSHOT_SVC_IDS", has_lane ? ids : NULL);
-	emit(arg, "SLINGSHOT_TCS", has_lane ? tcs_text : NULL);
-	return 0;
+	return variables_env(slingshot_variables, lane, record, emit, arg,
+			     ret_error);
 }
 
 /* What the variables name. */
@@ -75,27 +70,6 @@ struct inherited {
 	uint32_t tcs;
 	struct slingshot_services services;
 };
-
-/*
- * Take the next item off a comma list into `item`. False: there is none, or
- * it does not fit, and then *text is NULL.
- */
-static bool next_item(const char **text, char *item, size_t capacity)
-{
-	size_t size;
-
-	if (!*text)
-		return false;
-	size = strcspn(*text, ",");
-	if (size >= capacity) {
-		*text = NULL;
-		return false;
-	}
-	memcpy(item, *text, size);
-	item[size] = '\0';
-	*text = (*text)[size] ? *text + size + 1 : NULL;
-	return true;
-}
 
 static int stale(struct fairlead_error *ret_error, const char *name,
 		 const char *value, const char *why)
@@ -110,7 +84,7 @@ static int read_vnis(const char *text, struct inherited *inherited,
 	char item[NIC_NAME_MAX];
 	const char *rest = text;
 
-	while (next_item(&rest, item, sizeof(item))) {
+	while (variables_next(&rest, item, sizeof(item))) {
 		if (inherited->vni_count == CXI_SVC_MAX_VNIS ||
 		    !number_parse(item, 1, UINT16_MAX,
 				  &inherited->vnis[inherited->vni_count]))
@@ -124,9 +98,9 @@ static int read_vnis(const char *text, struct inherited *inherited,
 	return 0;
 }
 
-static int read_services(const char *devices, const char *ids,
-			 struct inherited *inherited,
-			 struct fairlead_error *ret_error)
+int slingshot_services_read(const char *devices, const char *ids,
+			    struct slingshot_services *services,
+			    struct fairlead_error *ret_error)
 {
 	const char *devices_rest = devices;
 	const char *ids_rest = ids;
@@ -134,16 +108,15 @@ static int read_services(const char *devices, const char *ids,
 	char id[NIC_NAME_MAX];
 
 	while (devices_rest) {
-		struct slingshot_services *services = &inherited->services;
 		struct slingshot_service *service =
 			&services->list[services->count];
 
 		if (services->count == SLINGSHOT_DEVICES_MAX ||
-		    !next_item(&devices_rest, device, sizeof(device)) ||
+		    !variables_next(&devices_rest, device, sizeof(device)) ||
 		    nic_name_parse(device, &service->device) < 0)
 			return stale(ret_error, "SLINGSHOT_DEVICES", devices,
 				     "is no list of NICs");
-		if (!next_item(&ids_rest, id, sizeof(id)) ||
+		if (!variables_next(&ids_rest, id, sizeof(id)) ||
 		    !number_parse(id, 1, UINT32_MAX, &service->id))
 			return stale(ret_error, "SLINGSHOT_SVC_IDS", ids,
 				     "has no service for each device");
@@ -279,7 +252,8 @@ int slingshot_inherit(void *state, uid_t uid,
 				 "SLINGSHOT_TCS are inherited");
 	result = read_vnis(vnis, &inherited, ret_error);
 	if (result == 0)
-		result = read_services(devices, ids, &inherited, ret_error);
+		result = slingshot_services_read(
+			devices, ids, &inherited.services, ret_error);
 	if (result == 0)
 		result = read_tcs(tcs, &inherited, ret_error);
 	if (result == 0)

@@ -10,9 +10,20 @@
 
 #include "base/error.h"
 #include "lanes/driver/slingshot/library.h"
-#include "lanes/driver/slingshot/record.h"
 
-#define NIC_NAME_MAX 16 /* bytes of "cxi0", with the zero */
+#define SLINGSHOT_DEVICES_MAX 64 /* NICs of a node */
+#define NIC_NAME_MAX          16 /* bytes of "cxi0", with the zero */
+
+struct slingshot_service {
+	uint32_t device; /* N of cxiN */
+	uint32_t id;     /* of the service on this device; not 0 */
+	uint32_t tcs;    /* bits 1 << enum cxi_traffic_class */
+};
+
+struct slingshot_services {
+	uint32_t count;
+	struct slingshot_service list[SLINGSHOT_DEVICES_MAX];
+};
 
 /* State of the node half. */
 struct slingshot_node {

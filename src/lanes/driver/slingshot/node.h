@@ -26,6 +26,15 @@ int slingshot_inherit(void *state, uid_t uid,
 		      const char *(*get)(void *arg, const char *name),
 		      void *arg, struct fairlead_error *ret_error);
 
+/* The record of a lane with these services on the node: none, or one a NIC. */
+void slingshot_record(const struct slingshot_lane *lane,
+		      const struct slingshot_services *made,
+		      struct fairlead_record *ret_record);
+/* The services that variables name. -ENODEV with a text. */
+int slingshot_services_read(const char *devices, const char *ids,
+			    struct slingshot_services *services,
+			    struct fairlead_error *ret_error);
+
 /*
  * Destroy a service. 0: it is gone, or went meanwhile. -EBUSY with a text
  * that names service, NIC, VNIs and who holds it; other errors of the

@@ -17,7 +17,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lanes/driver/common/variables.h"
 #include "lanes/driver/slingshot/holders.h"
+#include "lanes/driver/slingshot/slingshot.h"
 
 #define HOLDERS_TEXT_MAX 256
 
@@ -189,9 +191,14 @@ int slingshot_revoke(void *state, const struct fairlead_lane *lane,
 	result = nic_list_read(node, &list, ret_error);
 	if (result < 0)
 		return result;
-	if (slingshot_record_decode(record, &recorded, &all) < 0)
+	if (variables_check(record, slingshot_variables, &all) < 0)
 		warnings_add(warnings, "%s; going by what is on the NICs",
 			     all.text);
+	else if (record->size > 0)
+		(void)slingshot_services_read(
+			variables_get(record, "SLINGSHOT_DEVICES"),
+			variables_get(record, "SLINGSHOT_SVC_IDS"), &recorded,
+			&all);
 	all.code = 0;
 	warn_of_absent(&recorded, &list, warnings);
 	for (uint32_t i = 0; i < list.count; i++)

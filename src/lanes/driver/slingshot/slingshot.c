@@ -7,7 +7,7 @@
 
 #include "lanes/driver/slingshot/settings.h"
 
-static const char *const variables[] = {
+const char *const slingshot_variables[] = {
 	"SLINGSHOT_VNIS",
 	"SLINGSHOT_DEVICES",
 	"SLINGSHOT_SVC_IDS",
@@ -20,7 +20,7 @@ const struct fairlead_driver slingshot_driver = {
 	.name = "slingshot",
 	.description = "HPE Slingshot: VNIs, and a CXI service on every NIC",
 	.settings = &slingshot_settings,
-	.variables = variables,
+	.variables = slingshot_variables,
 	.event = SLINGSHOT_EVENT,
 	.manager = &slingshot_manager_ops,
 #ifndef DRIVER_WITHOUT_NODE

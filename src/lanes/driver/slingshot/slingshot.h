@@ -7,7 +7,7 @@
  * both halves (pure)         settings.h
  * manager half (pure)        policy.h: options of jobs
  * node half                  node.h: devices and services; limits.h: how much;
- *                            library.h: the vendor's library; record.h
+ *                            library.h: the vendor's library
  */
 #pragma once
 
@@ -16,6 +16,7 @@
 #define SLINGSHOT_EVENT "cray-slingshot" /* as flux-coral2 calls it */
 
 extern const struct fairlead_driver slingshot_driver;
+extern const char *const slingshot_variables[];
 
 extern const struct fairlead_manager_ops slingshot_manager_ops;
 extern const struct fairlead_node_ops slingshot_node_ops;

@@ -92,11 +92,11 @@ static void a_share_counts_nodes_with_processes(void **state)
 static void a_record_is_read_as_it_was_written(void **state)
 {
 	const struct elan3_share share = { 300, 70000 % ELAN_MAX_VPS, 299 };
-	struct fairlead_record record;
+	struct fairlead_record record = { 0 };
 	struct fairlead_error error;
 	struct elan3_share found;
 
-	elan3_record_encode(&share, &record);
+	elan3_record_encode(&share, 7, &record);
 	assert_int_equal(elan3_record_decode(&record, &found, &error), 0);
 	assert_memory_equal(&found, &share, sizeof(share));
 	record.size = 0;
@@ -113,10 +113,10 @@ static void a_damaged_record_is_refused(void **state)
 		{ 3, ELAN_MAX_VPS + 1, 0 },
 	};
 	struct elan3_share share = { 3, 5, 1 };
-	struct fairlead_record record;
+	struct fairlead_record record = { 0 };
 	struct fairlead_error error;
 
-	elan3_record_encode(&share, &record);
+	elan3_record_encode(&share, 7, &record);
 	for (size_t size = 1; size < record.size; size++) {
 		struct fairlead_record cut = record;
 
@@ -131,7 +131,7 @@ static void a_damaged_record_is_refused(void **state)
 	assert_int_equal(elan3_record_decode(&record, &share, &error),
 			 -EBADMSG);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		elan3_record_encode(&bad[i], &record);
+		elan3_record_encode(&bad[i], 7, &record);
 		assert_int_equal(elan3_record_decode(&record, &share, &error),
 				 -EBADMSG);
 	}
