@@ -217,7 +217,8 @@ static int enforcement_init(struct enforcement *enforcement,
 	*enforcement = (struct enforcement){
 		.rules = memory_array(count, sizeof(*enforcement->rules)),
 		.peers = memory_array(count, sizeof(*enforcement->peers)),
-		.gates = memory_array(2 * count, sizeof(*enforcement->gates)),
+		.gates = memory_array(2 * count + 2,
+				      sizeof(*enforcement->gates)),
 	};
 	for (size_t i = 0; i < count; i++) {
 		const struct found_device own =
@@ -335,16 +336,23 @@ static int table_write(const struct ethernet_node *node,
 	return result;
 }
 
-/* Tell the gate the site's networks; 1: as by gate_networks. */
-static int write_networks(const struct ethernet_node *node,
-			  struct fairlead_error *ret_error)
+/* Lanes, and the networks that they are cut from. 1: as by gate_replace. */
+static int gate_fill(const struct ethernet_node *node, struct enforcement *all,
+		     struct fairlead_error *ret_error)
 {
-	const struct ip_network networks[] = { node->networks.ipv6,
-					       node->networks.ipv4 };
+	const struct ip_network *const networks[] = { &node->networks.ipv6,
+						      &node->networks.ipv4 };
 
-	return gate_networks(node->guard->gate, networks,
-			     networks[1].address.family == 0 ? 1 : 2,
-			     ret_error);
+	for (size_t i = 0; i < 2; i++) {
+		if (networks[i]->address.family != 0)
+			all->gates[all->gate_count++] = (struct gate_entry){
+				.address = networks[i]->address,
+				.prefix_size = networks[i]->prefix_size,
+				.is_network = true,
+			};
+	}
+	return gate_replace(node->guard->gate, all->gates, all->gate_count,
+			    ret_error);
 }
 
 static int gate_start(const struct ethernet_node *node,
@@ -355,25 +363,13 @@ static int gate_start(const struct ethernet_node *node,
 		.cgroup = node->cgroup,
 		.port = node->networks.port,
 	};
-	struct ethernet_gate *gate;
-	int result;
 
 	if (node->guard->gate)
 		return 0;
-	result = gate_open(&options, &gate, ret_error);
-	if (result < 0)
-		return result;
-	node->guard->gate = gate;
-	result = write_networks(node, ret_error);
-	if (result >= 0)
-		return 0;
-	gate_close(gate);
-	node->guard->gate = NULL;
-	return result;
+	return gate_open(&options, &node->guard->gate, ret_error);
 }
 
-static int gate_write(const struct ethernet_node *node,
-		      const struct enforcement *all,
+static int gate_write(const struct ethernet_node *node, struct enforcement *all,
 		      struct fairlead_error *ret_error)
 {
 	int result = gate_start(node, ret_error);
@@ -382,8 +378,7 @@ static int gate_write(const struct ethernet_node *node,
 	if (result < 0)
 		node->guard->gate_flaw = *ret_error;
 	else
-		result = gate_replace(node->guard->gate, all->gates,
-				      all->gate_count, ret_error);
+		result = gate_fill(node, all, ret_error);
 	return result < 0 ? result : 0;
 }
 
@@ -422,19 +417,12 @@ int enforce_all(const struct ethernet_node *node,
 }
 
 /* Cgroups of jobs come and go, which is no change of somebody's. */
-static int gate_again(const struct ethernet_node *node,
-		      const struct enforcement *all,
+static int gate_again(const struct ethernet_node *node, struct enforcement *all,
 		      struct fairlead_error *ret_error)
 {
-	int lanes, networks = 0;
+	int result = gate_fill(node, all, ret_error);
 
-	lanes = gate_replace(node->guard->gate, all->gates, all->gate_count,
-			     ret_error);
-	if (lanes >= 0)
-		networks = write_networks(node, ret_error);
-	if (lanes < 0 || networks < 0)
-		return lanes < 0 ? lanes : networks;
-	return lanes || networks ? LANES_GATE_CHANGED : LANES_SAME;
+	return result > 0 ? LANES_GATE_CHANGED : result;
 }
 
 int enforce_tend_lanes(const struct ethernet_node *node,

@@ -75,6 +75,11 @@ int gate_tend(struct ethernet_gate *gate, struct fairlead_error *ret_error);
 struct gate_entry {
 	struct ip_address address; /* any one of the lane's network */
 	uint8_t prefix_size;       /* of the lane's network */
+	/*
+	 * Or it is one that lanes are cut from, and the rest says nothing: an
+	 * address in it that has no other entry is refused to all but root.
+	 */
+	bool is_network;
 	uint32_t uid;
 	/*
 	 * And only in this cgroup or below; 0: anywhere. GATE_CGROUP_UNKNOWN: in that
@@ -95,13 +100,6 @@ int gate_add(struct ethernet_gate *gate, const struct gate_entry *entry,
  */
 int gate_replace(struct ethernet_gate *gate, const struct gate_entry *entries,
 		 size_t count, struct fairlead_error *ret_error);
-/*
- * Exactly these networks, of all lanes: an address in them that has no entry is
- * nobody's, and is refused to all but root. 1: as by gate_replace.
- */
-int gate_networks(struct ethernet_gate *gate, const struct ip_network *networks,
-		  size_t count, struct fairlead_error *ret_error);
-
 struct gate_counters {
 	uint64_t refused_bind;    /* calls */
 	uint64_t refused_send;    /* calls of connect and send, and packets */

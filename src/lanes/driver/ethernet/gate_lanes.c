@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where a lane's network is the site's whole network, both are one element of
- * the trie: hence the flags.
+ * Where a lane's network is the site's whole network, its element is the owner's.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -67,69 +66,63 @@ static int set_value(const struct ethernet_gate *gate,
 	return 0;
 }
 
-/* The cgroup by which the entry goes from now on. */
-static uint64_t choose_cgroup(const struct gate_entry *entry,
-			      const struct gate_value *before)
-{
-	bool was_same =
-		(before->flags & GATE_HAS_OWNER) && before->uid == entry->uid;
+/* A key and what is to be there. */
+struct element {
+	struct gate_key key;
+	struct gate_value value;
+};
 
-	if (entry->cgroup_id == GATE_CGROUP_UNKNOWN && was_same &&
-	    before->cgroup_id != 0)
-		return before->cgroup_id;
-	return entry->cgroup_id;
+static int element_make(const struct gate_entry *entry,
+			struct element *ret_element,
+			struct fairlead_error *error)
+{
+	struct element element = { .value.flags = GATE_IS_NETWORK };
+	int result = make_key(&entry->address, entry->prefix_size, &element.key,
+			      error);
+
+	if (!entry->is_network)
+		element.value = (struct gate_value){
+			.flags = GATE_HAS_OWNER,
+			.uid = entry->uid,
+			.cgroup_id = entry->cgroup_id,
+		};
+	element.value.prefix_size = element.key.prefix_size;
+	if (result == 0)
+		*ret_element = element;
+	return result;
 }
 
-/* entry NULL: the network has no owner. 1: it was otherwise, and not only in its cgroup. */
-static int set_owner(const struct ethernet_gate *gate,
-		     const struct gate_key *key, const struct gate_entry *entry,
-		     struct fairlead_error *error)
+/* 1: it was otherwise, and not only in its cgroup. */
+static int element_set(const struct ethernet_gate *gate,
+		       const struct element *element,
+		       struct fairlead_error *error)
 {
-	struct gate_value before = get_value(gate, key);
-	struct gate_value value = { .flags = before.flags & GATE_IS_NETWORK,
-				    .prefix_size = key->prefix_size };
+	struct gate_value before = get_value(gate, &element->key);
+	struct gate_value value = element->value;
+	bool was_same =
+		(before.flags & GATE_HAS_OWNER) && before.uid == value.uid;
 	int result;
 
-	if (entry) {
-		value.flags |= GATE_HAS_OWNER;
-		value.uid = entry->uid;
-		value.cgroup_id = choose_cgroup(entry, &before);
-	}
+	/* One that is not known is the one by which it goes, if by any. */
+	if (value.cgroup_id == GATE_CGROUP_UNKNOWN && was_same &&
+	    before.cgroup_id != 0)
+		value.cgroup_id = before.cgroup_id;
 	if (memcmp(&before, &value, sizeof(value)) == 0)
 		return 0;
-	result = set_value(gate, key, &value, error);
+	result = set_value(gate, &element->key, &value, error);
 	before.cgroup_id = value.cgroup_id;
 	return result < 0 ? result
 			  : memcmp(&before, &value, sizeof(value)) != 0;
 }
 
-/* 1: it was otherwise. */
-static int set_network(const struct ethernet_gate *gate,
-		       const struct gate_key *key, bool is_network,
-		       struct fairlead_error *error)
-{
-	struct gate_value value = get_value(gate, key);
-	uint32_t before = value.flags;
-	int result;
-
-	value.flags &= ~GATE_IS_NETWORK;
-	if (is_network)
-		value.flags |= GATE_IS_NETWORK;
-	if (value.flags == before)
-		return 0;
-	result = set_value(gate, key, &value, error);
-	return result < 0 ? result : 1;
-}
-
 int gate_add(struct ethernet_gate *gate, const struct gate_entry *entry,
 	     struct fairlead_error *ret_error)
 {
-	struct gate_key key;
-	int result =
-		make_key(&entry->address, entry->prefix_size, &key, ret_error);
+	struct element element;
+	int result = element_make(entry, &element, ret_error);
 
 	if (result == 0)
-		result = set_owner(gate, &key, entry, ret_error);
+		result = element_set(gate, &element, ret_error);
 	return result < 0 ? result : 0;
 }
 
@@ -155,125 +148,87 @@ static int list_keys(const struct ethernet_gate *gate,
 	return 0;
 }
 
+/* Also of elements, which begin with them. */
 static int compare_keys(const void *a, const void *b)
 {
 	return memcmp(a, b, sizeof(struct gate_key));
 }
 
-/* What is no element of ours at all goes by either flag. */
-static int remove_flag(const struct ethernet_gate *gate,
-		       const struct gate_key *key, uint32_t flag,
-		       struct fairlead_error *error)
-{
-	struct gate_value value = get_value(gate, key);
-	int result;
-
-	if (value.flags & (GATE_HAS_OWNER | GATE_IS_NETWORK)) {
-		if (!(value.flags & flag))
-			return 0;
-		return flag == GATE_HAS_OWNER
-			       ? set_owner(gate, key, NULL, error)
-			       : set_network(gate, key, false, error);
-	}
-	value.flags = 0;
-	result = set_value(gate, key, &value, error);
-	return result < 0 ? result : 1;
-}
-
-/*
- * Take the flag from all elements whose keys are not among the wanted; 1: there
- * were some.
- */
+/* 1: there were some. */
 static int remove_others(const struct ethernet_gate *gate,
-			 struct gate_key *wanted, size_t wanted_count,
-			 uint32_t flag, struct fairlead_error *error)
+			 const struct element *wanted, size_t wanted_count,
+			 struct fairlead_error *error)
 {
+	const struct gate_value none = { .flags = 0 };
 	_auto_(freep) struct gate_key *keys = NULL;
 	size_t count = 0;
 	int result = list_keys(gate, &keys, &count, error);
 	int changed = 0;
 
-	if (result == 0 && wanted_count > 0)
-		qsort(wanted, wanted_count, sizeof(*wanted), compare_keys);
-	for (size_t i = 0; result >= 0 && i < count; i++) {
+	for (size_t i = 0; result == 0 && i < count; i++) {
 		if (wanted_count > 0 && bsearch(&keys[i], wanted, wanted_count,
 						sizeof(*wanted), compare_keys))
 			continue;
-		result = remove_flag(gate, &keys[i], flag, error);
-		changed |= result == 1;
+		result = set_value(gate, &keys[i], &none, error);
+		changed = 1;
 	}
 	return result < 0 ? result : changed;
 }
 
-/* 1: some had it not; entries: of the keys where it is that of owners. */
+/* 1: some were otherwise. */
 static int set_all(const struct ethernet_gate *gate,
-		   const struct gate_key *keys, size_t count,
-		   const struct gate_entry *entries,
+		   const struct element *elements, size_t count,
 		   struct fairlead_error *error)
 {
 	int changed = 0;
 	int result = 0;
 
 	for (size_t i = 0; result >= 0 && i < count; i++) {
-		result = entries ? set_owner(gate, &keys[i], &entries[i], error)
-				 : set_network(gate, &keys[i], true, error);
+		result = element_set(gate, &elements[i], error);
 		changed |= result == 1;
 	}
 	return result < 0 ? result : changed;
 }
 
-/* Exactly these have the flag. What is not ours may have filled the map. */
-static int replace(const struct ethernet_gate *gate, struct gate_key *keys,
-		   size_t count, uint32_t flag,
-		   const struct gate_entry *entries,
-		   struct fairlead_error *error)
+/* Sorted, of one key the owner's. */
+static size_t elements_merge(struct element *elements, size_t count)
 {
-	/* The search wants them sorted, and entries are in the keys' order. */
-	_auto_(freep) struct gate_key *sorted =
-		memory_copy(keys, count * sizeof(*keys));
-	int changed, others;
+	size_t kept = 0;
 
-	changed = set_all(gate, keys, count, entries, error);
-	if (changed < 0 && changed != -ENOSPC)
-		return changed;
-	others = remove_others(gate, sorted, count, flag, error);
-	if (changed == -ENOSPC && others > 0)
-		changed = set_all(gate, keys, count, entries, error);
-	if (changed < 0 || others < 0)
-		return changed < 0 ? changed : others;
-	return changed | others;
+	if (count > 0)
+		qsort(elements, count, sizeof(*elements), compare_keys);
+	for (size_t i = 0; i < count; i++) {
+		if (kept == 0 ||
+		    compare_keys(&elements[kept - 1], &elements[i]) != 0)
+			elements[kept++] = elements[i];
+		else if (elements[i].value.flags & GATE_HAS_OWNER)
+			elements[kept - 1] = elements[i];
+	}
+	return kept;
 }
 
 int gate_replace(struct ethernet_gate *gate, const struct gate_entry *entries,
 		 size_t count, struct fairlead_error *ret_error)
 {
-	_auto_(freep) struct gate_key *keys =
-		memory_array(count, sizeof(*keys));
-	int changed = 0;
-	int result = 0;
+	_auto_(freep) struct element *elements =
+		memory_array(count, sizeof(*elements));
+	int changed, others, result = 0;
 
 	for (size_t i = 0; result == 0 && i < count; i++)
-		result = make_key(&entries[i].address, entries[i].prefix_size,
-				  &keys[i], ret_error);
-	if (result == 0)
-		result = changed = replace(gate, keys, count, GATE_HAS_OWNER,
-					   entries, ret_error);
-	return result < 0 ? result : changed;
-}
-
-int gate_networks(struct ethernet_gate *gate, const struct ip_network *networks,
-		  size_t count, struct fairlead_error *ret_error)
-{
-	_auto_(freep) struct gate_key *keys =
-		memory_array(count, sizeof(*keys));
-	int result = 0;
-
-	for (size_t i = 0; result == 0 && i < count; i++)
-		result = make_key(&networks[i].address, networks[i].prefix_size,
-				  &keys[i], ret_error);
-	return result < 0 ? result
-			  : replace(gate, keys, count, GATE_IS_NETWORK, NULL,
-				    ret_error);
+		result = element_make(&entries[i], &elements[i], ret_error);
+	if (result < 0)
+		return result;
+	count = elements_merge(elements, count);
+	changed = set_all(gate, elements, count, ret_error);
+	if (changed < 0 && changed != -ENOSPC)
+		return changed;
+	others = remove_others(gate, elements, count, ret_error);
+	/* What is not ours may have filled the map. */
+	if (changed == -ENOSPC && others > 0)
+		changed = set_all(gate, elements, count, ret_error);
+	if (changed < 0 || others < 0)
+		return changed < 0 ? changed : others;
+	return changed | others;
 }
 
 static int sum_counter(const struct ethernet_gate *gate,

@@ -27,7 +27,7 @@ struct gate_key {
 };
 
 #define GATE_HAS_OWNER  1u /* a lane's network */
-#define GATE_IS_NETWORK 2u /* one that lanes are cut from */
+#define GATE_IS_NETWORK 2u /* one that lanes are cut from, and no lane's */
 
 struct gate_value {
 	__u32 flags;

@@ -22,15 +22,15 @@ static void replace_leaves_exactly_what_is_given(void **state)
 	struct ethernet_gate *gate = world_open(&world_options);
 
 	world_lanes(gate);
-	assert_true(gate_replace(gate, entries, 2, NULL) >= 0);
+	assert_true(world_replace(gate, entries, 2) >= 0);
 	assert_passes(&bob, ALICE4);
 	assert_refused(&alice, ALICE4);
 	assert_passes(&bob, BOB6);
 	assert_refused(&alice, ALICE6);
 	assert_refused(&bob, BOB4);
-	assert_true(gate_replace(gate, NULL, 0, NULL) >= 0);
+	assert_true(world_replace(gate, NULL, 0) >= 0);
 	assert_refused(&bob, ALICE4);
-	assert_true(gate_networks(gate, NULL, 0, NULL) >= 0);
+	assert_true(gate_replace(gate, NULL, 0, NULL) >= 0);
 	assert_passes(&bob, ALICE4);
 	assert_passes(&alice, BOB6);
 	gate_close(gate);
@@ -135,19 +135,20 @@ static void a_removed_lane_is_nobodys(void **state)
 
 static void a_lane_may_have_the_sites_whole_network(void **state)
 {
-	struct gate_entry entry = world_entry(ALICE6, ALICE, 0);
-	struct ip_network network = { .prefix_size = 64 };
+	struct gate_entry both[] = { world_entry(ALICE6, ALICE, 0),
+				     world_entry(ALICE6, 0, 0) };
 	struct ethernet_gate *gate = world_open(&world_options);
 
-	network.address = entry.address;
-	assert_true(gate_networks(gate, &network, 1, NULL) >= 0);
-	assert_refused(&alice, ALICE6);
-	world_add_lane(gate, &entry);
-	assert_passes(&alice, ALICE6);
-	world_remove_lane(gate, &entry);
-	assert_refused(&alice, ALICE6);
-	world_add_lane(gate, &entry);
-	assert_true(gate_networks(gate, NULL, 0, NULL) >= 0);
+	both[1].is_network = true;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(gate_replace(gate, &both[1], 1, NULL), 1);
+		assert_refused(&alice, ALICE6);
+		if (i == 0)
+			assert_int_equal(gate_add(gate, &both[0], NULL), 0);
+		assert_int_equal(gate_replace(gate, both, 2, NULL), i);
+		assert_passes(&alice, ALICE6);
+	}
+	assert_int_equal(gate_replace(gate, both, 1, NULL), 0);
 	assert_passes(&alice, ALICE6);
 	assert_refused(&bob, ALICE6);
 	gate_close(gate);

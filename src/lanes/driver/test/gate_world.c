@@ -193,14 +193,6 @@ size_t world_sets(char name[GATE_SET_NAME_MAX])
 	return sets.count;
 }
 
-static struct ip_network network(const char *address, uint8_t prefix_size)
-{
-	struct ip_network made = { .prefix_size = prefix_size };
-
-	assert_true(ip_address_parse(address, &made.address));
-	return made;
-}
-
 struct gate_entry world_entry(const char *address, uint32_t uid,
 			      uint64_t cgroup_id)
 {
@@ -211,18 +203,34 @@ struct gate_entry world_entry(const char *address, uint32_t uid,
 	return entry;
 }
 
+int world_replace(struct ethernet_gate *gate, const struct gate_entry *lanes,
+		  size_t count)
+{
+	struct gate_entry all[10] = {
+		{ .address.family = 4,
+		  .address.bytes = { 100, 64 },
+		  .prefix_size = 10,
+		  .is_network = true },
+		{ .address.family = 6,
+		  .address.bytes = { 0xfd, 0x46, 0x4c },
+		  .prefix_size = 32,
+		  .is_network = true },
+	};
+
+	assert_true(count <= 8);
+	if (count > 0)
+		memcpy(all + 2, lanes, count * sizeof(*lanes));
+	return gate_replace(gate, all, count + 2, NULL);
+}
+
 void world_lanes(struct ethernet_gate *gate)
 {
-	const struct ip_network networks[] = { network("100.64.0.0", 10),
-					       network("fd46:4c00::", 32) };
-
 	entries[0] = world_entry(ALICE4, ALICE, 0);
 	entries[1] = world_entry(ALICE6, ALICE, 0);
 	entries[2] = world_entry(BOB4, BOB, 0);
 	entries[3] = world_entry(BOB6, BOB, 0);
 	entry_count = 4;
-	assert_true(gate_networks(gate, networks, 2, NULL) >= 0);
-	assert_true(gate_replace(gate, entries, 4, NULL) >= 0);
+	assert_true(world_replace(gate, entries, 4) >= 0);
 }
 
 static struct ip_network network_of(const struct gate_entry *entry)
@@ -243,7 +251,7 @@ void world_remove_lane(struct ethernet_gate *gate,
 			entries[kept++] = entries[i];
 	}
 	entry_count = kept;
-	assert_true(gate_replace(gate, entries, entry_count, NULL) >= 0);
+	assert_true(world_replace(gate, entries, entry_count) >= 0);
 }
 
 void world_add_lane(struct ethernet_gate *gate, const struct gate_entry *entry)
@@ -260,7 +268,7 @@ void world_add_lane(struct ethernet_gate *gate, const struct gate_entry *entry)
 	assert_true(i < sizeof(entries) / sizeof(entries[0]));
 	entries[i] = *entry;
 	entry_count += i == entry_count;
-	assert_true(gate_replace(gate, entries, entry_count, NULL) >= 0);
+	assert_true(world_replace(gate, entries, entry_count) >= 0);
 }
 
 int world_lanes_setup(void **state)

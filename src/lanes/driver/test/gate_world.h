@@ -53,6 +53,9 @@ int world_remove(const char *pins);
 int world_clear(void **state);
 /* How many sets are pinned, and the name of the first. */
 size_t world_sets(char name[GATE_SET_NAME_MAX]);
+/* Exactly these lanes (at most 8), and the site's networks. */
+int world_replace(struct ethernet_gate *gate, const struct gate_entry *lanes,
+		  size_t count);
 /* One lane more, or in place of that of its network; or none there. */
 void world_add_lane(struct ethernet_gate *gate, const struct gate_entry *entry);
 void world_remove_lane(struct ethernet_gate *gate,
