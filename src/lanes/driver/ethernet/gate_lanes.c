@@ -254,18 +254,19 @@ int gate_counters(const struct ethernet_gate *gate,
 		  struct gate_counters *ret_counters)
 {
 	struct gate_counters counters;
-	int result =
-		sum_counter(gate, GATE_REFUSED_BIND, &counters.refused_bind);
+	const struct {
+		enum gate_counter which;
+		uint64_t *sum;
+	} sums[] = {
+		{ GATE_REFUSED_BIND, &counters.refused_bind },
+		{ GATE_REFUSED_SEND, &counters.refused_send },
+		{ GATE_REFUSED_RECEIVE, &counters.refused_receive },
+		{ GATE_REFUSED_RAW, &counters.refused_raw },
+	};
+	int result = 0;
 
-	if (result == 0)
-		result = sum_counter(gate, GATE_REFUSED_SEND,
-				     &counters.refused_send);
-	if (result == 0)
-		result = sum_counter(gate, GATE_REFUSED_RECEIVE,
-				     &counters.refused_receive);
-	if (result == 0)
-		result = sum_counter(gate, GATE_REFUSED_RAW,
-				     &counters.refused_raw);
+	for (size_t i = 0; i < GATE_COUNTER_COUNT && result == 0; i++)
+		result = sum_counter(gate, sums[i].which, sums[i].sum);
 	if (result == 0)
 		*ret_counters = counters;
 	return result;

@@ -14,24 +14,26 @@
 
 #include "base/cleanup.h"
 
-const char *const gate_programs[GATE_PROGRAM_COUNT] = {
-	"gate_bind4",    "gate_bind6",    "gate_connect4", "gate_connect6",
-	"gate_sendmsg4", "gate_sendmsg6", "gate_egress",   "gate_ingress",
+/* Names of pins. */
+static const char *const names[GATE_PIN_COUNT] = {
+	"lanes",         "counters",      "gate_bind4",    "gate_bind6",
+	"gate_connect4", "gate_connect6", "gate_sendmsg4", "gate_sendmsg6",
+	"gate_egress",   "gate_ingress",
 };
+
+const char *const *const gate_programs = names + 2;
 
 void gate_set_init(struct gate_set *set)
 {
-	*set = (struct gate_set){ .lanes = -1, .counters = -1 };
-	for (size_t i = 0; i < GATE_PROGRAM_COUNT; i++)
-		set->links[i] = -1;
+	*set = (struct gate_set){ .lanes = -1 };
+	for (size_t i = 0; i < GATE_PIN_COUNT; i++)
+		set->pins[i] = -1;
 }
 
 void gate_set_fini(struct gate_set *set)
 {
-	closep(&set->lanes);
-	closep(&set->counters);
-	for (size_t i = 0; i < GATE_PROGRAM_COUNT; i++)
-		closep(&set->links[i]);
+	for (size_t i = 0; i < GATE_PIN_COUNT; i++)
+		closep(&set->pins[i]);
 	gate_set_init(set);
 }
 
@@ -76,22 +78,16 @@ void gate_set_detach(const struct gate_set *set)
 
 /* --- pinned --- */
 
-bool gate_map_is_same(int a, int b)
+/* What the kernel says of both kinds begins with their type and id. */
+bool gate_pin_is_same(int a, int b)
 {
 	struct bpf_map_info info[2] = { 0 };
-	uint32_t size = sizeof(info[0]);
+	uint32_t size[2] = { sizeof(info[0]), sizeof(info[0]) };
 
 	return a >= 0 && b >= 0 &&
-	       bpf_obj_get_info_by_fd(a, &info[0], &size) == 0 &&
-	       bpf_obj_get_info_by_fd(b, &info[1], &size) == 0 &&
-	       info[0].id == info[1].id;
-}
-
-static bool link_is_same(int a, int b)
-{
-	struct bpf_link_info info[2];
-
-	return link_ask(a, &info[0]) && link_ask(b, &info[1]) &&
+	       bpf_obj_get_info_by_fd(a, &info[0], &size[0]) == 0 &&
+	       bpf_obj_get_info_by_fd(b, &info[1], &size[1]) == 0 &&
+	       size[0] == size[1] && info[0].type == info[1].type &&
 	       info[0].id == info[1].id;
 }
 
@@ -103,54 +99,33 @@ static int pin_open(const char *directory, const char *name,
 	return size < PATH_MAX ? bpf_obj_get(path) : -1;
 }
 
-typedef bool is_same_fn(int a, int b);
-
-static bool is_pinned(int fd, const char *directory, const char *name,
-		      is_same_fn *is_same)
-{
-	char path[PATH_MAX];
-	_auto_(closep) int found = pin_open(directory, name, path);
-
-	return is_same(fd, found);
-}
-
 bool gate_set_is_pinned(const struct gate_set *set, const char *directory)
 {
-	bool is_whole =
-		is_pinned(set->lanes, directory, "lanes", gate_map_is_same) &&
-		is_pinned(set->counters, directory, "counters",
-			  gate_map_is_same);
-
-	for (size_t i = 0; is_whole && i < GATE_PROGRAM_COUNT; i++)
-		is_whole = is_pinned(set->links[i], directory, gate_programs[i],
-				     link_is_same);
-	return is_whole;
-}
-
-static int pin(int fd, const char *directory, const char *name,
-	       is_same_fn *is_same)
-{
 	char path[PATH_MAX];
-	_auto_(closep) int found = pin_open(directory, name, path);
+	bool is_whole = true;
 
-	if (is_same(fd, found))
-		return 0;
-	if (unlink(path) < 0 && errno != ENOENT)
-		return -errno;
-	return bpf_obj_pin(fd, path) < 0 ? -errno : 0;
+	for (size_t i = 0; is_whole && i < GATE_PIN_COUNT; i++) {
+		_auto_(closep) int found = pin_open(directory, names[i], path);
+
+		is_whole = gate_pin_is_same(set->pins[i], found);
+	}
+	return is_whole;
 }
 
 int gate_set_pin(const struct gate_set *set, const char *directory)
 {
-	int result = pin(set->lanes, directory, "lanes", gate_map_is_same);
+	char path[PATH_MAX];
 
-	if (result == 0)
-		result = pin(set->counters, directory, "counters",
-			     gate_map_is_same);
-	for (size_t i = 0; result == 0 && i < GATE_PROGRAM_COUNT; i++)
-		result = pin(set->links[i], directory, gate_programs[i],
-			     link_is_same);
-	return result;
+	for (size_t i = 0; i < GATE_PIN_COUNT; i++) {
+		_auto_(closep) int found = pin_open(directory, names[i], path);
+
+		if (gate_pin_is_same(set->pins[i], found))
+			continue;
+		if ((unlink(path) < 0 && errno != ENOENT) ||
+		    bpf_obj_pin(set->pins[i], path) < 0)
+			return -errno;
+	}
+	return 0;
 }
 
 void gate_set_find(const char *directory, struct gate_set *ret_set)
@@ -158,12 +133,9 @@ void gate_set_find(const char *directory, struct gate_set *ret_set)
 	struct bpf_link_info info;
 	char path[PATH_MAX];
 
-	gate_set_init(ret_set);
-	ret_set->lanes = pin_open(directory, "lanes", path);
-	ret_set->counters = pin_open(directory, "counters", path);
-	for (size_t i = 0; i < GATE_PROGRAM_COUNT; i++) {
-		ret_set->links[i] = pin_open(directory, gate_programs[i], path);
-		if (link_ask(ret_set->links[i], &info))
-			ret_set->programs[i] = info.prog_id;
-	}
+	for (size_t i = 0; i < GATE_PIN_COUNT; i++)
+		ret_set->pins[i] = pin_open(directory, names[i], path);
+	for (size_t i = 0; i < GATE_PROGRAM_COUNT; i++)
+		ret_set->programs[i] =
+			link_ask(ret_set->links[i], &info) ? info.prog_id : 0;
 }

@@ -11,15 +11,21 @@
 #include "lanes/driver/ethernet/gate_maps.h"
 
 #define GATE_PROGRAM_COUNT 8
+#define GATE_PIN_COUNT     (2 + GATE_PROGRAM_COUNT)
 
 /* In the order of everything that goes by program. */
-extern const char *const gate_programs[GATE_PROGRAM_COUNT];
+extern const char *const *const gate_programs;
 
 /* Descriptors; -1: none. Owned. */
 struct gate_set {
-	int lanes;
-	int counters;
-	int links[GATE_PROGRAM_COUNT];
+	union {
+		struct {
+			int lanes;
+			int counters;
+			int links[GATE_PROGRAM_COUNT];
+		};
+		int pins[GATE_PIN_COUNT]; /* all of them */
+	};
 	uint32_t programs[GATE_PROGRAM_COUNT]; /* ids of what the links run */
 };
 
@@ -43,5 +49,5 @@ bool gate_set_is_pinned(const struct gate_set *set, const char *directory);
 int gate_set_pin(const struct gate_set *set, const char *directory);
 /* What is pinned there; some of it can be missing (-1). */
 void gate_set_find(const char *directory, struct gate_set *ret_set);
-/* The same map, by whatever descriptors? */
-bool gate_map_is_same(int a, int b);
+/* The same map or link, by whatever descriptors? */
+bool gate_pin_is_same(int a, int b);

@@ -236,7 +236,7 @@ static void what_is_put_back_is_closed_from_the_first_program_on(void **state)
 	assert_int_equal(gate_tend(*state, &error), 1);
 	/* The map is the same, so lanes were never unknown to the programs. */
 	find_set(path, &after);
-	assert_true(gate_map_is_same(set.lanes, after.lanes));
+	assert_true(gate_pin_is_same(set.lanes, after.lanes));
 	gate_set_fini(&after);
 	assert_refused(&alice, ALICE4);
 	assert_passes(&alice, ALICE6);
