@@ -126,7 +126,7 @@ on n1 -- nft delete table inet fairlead
 on n1 -- nft add table inet fairlead
 on n1 -- nft add chain inet fairlead theirs
 # Its inventory says it, too, if the manager has just asked for that.
-fails "n1: .*table 'inet fairlead'|n1 has not told" 'n[0-1]'
+fails "n1: .*table 'inet fairlead'|n1 has not reported" 'n[0-1]'
 has "$(on n1 -- nft list table inet fairlead)" 'chain theirs' 'their table'
 on n1 -- nft delete table inet fairlead
 tell n1
@@ -160,7 +160,7 @@ it 'a node without its NIC has no lanes'
 sed -i 's/^ *devices = "eth1"/    devices = "eth9"/' "$config"
 tell n1
 has "$(on n1 -- fairlead node devices)" '^ethernet +eth9 +unusable' 'its devices'
-fails 'n1 has not told where it is' 'n[0-1]'
+fails 'n1 has not reported its addresses' 'n[0-1]'
 cat "$work/good.conf" >"$config"
 tell n1
 works 'n[0-1]'

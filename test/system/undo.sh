@@ -32,7 +32,7 @@ undone=$(nic n2 dump | gojq .operations.destroy_svc.calls)
 nic n2 fault errno=ENOSPC op=alloc_svc nth=1 count=99 nic=1
 grant=$(reserve jm/two 'n[0-2]')
 expect_exit 1 fairlead apply "$grant"
-expect_error '(failed on . of . nodes: |; )n2: cxi1: no room for a service'
+expect_error '(failed on . of . nodes: |; )n2: cxi1: no capacity for a service'
 expect_undone jm/two 'n2: cxi1'
 is "$(nic n2 dump | gojq .operations.destroy_svc.calls)" $((undone + 1)) 'services undone'
 nic n2 clear

@@ -36,6 +36,6 @@ void variables_append(char *list, size_t capacity, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /*
  * Take the next item off such a list; *list is what is behind it, or NULL. False:
- * there is none, or it has no room in item, and then *list is NULL.
+ * there is none, or it does not fit in item, and then *list is NULL.
  */
 bool variables_next(const char **list, char *item, size_t capacity);

@@ -187,7 +187,7 @@ static int deposit_all(const struct elan3_node *node,
 }
 
 /* What processes send to others of the lane goes there. */
-static int routes_tell(const struct elan3_node *node,
+static int routes_send(const struct elan3_node *node,
 		       const struct fairlead_lane *lane,
 		       struct fairlead_warnings *warnings,
 		       struct fairlead_error *ret_error)
@@ -210,9 +210,9 @@ static int routes_tell(const struct elan3_node *node,
 	return result;
 }
 
-static void dry_run_tell(const struct fairlead_lane *lane,
-			 const struct elan3_request *asked,
-			 struct fairlead_warnings *warnings)
+static void dry_run_report(const struct fairlead_lane *lane,
+			   const struct elan3_request *asked,
+			   struct fairlead_warnings *warnings)
 {
 	char text[ELAN3_RAILS_TEXT_MAX];
 
@@ -271,7 +271,7 @@ int elan3_apply(void *state, const struct fairlead_lane *lane, bool is_dry_run,
 	if (result < 0)
 		return result;
 	if (is_dry_run) {
-		dry_run_tell(lane, &asked, warnings);
+		dry_run_report(lane, &asked, warnings);
 		return 0;
 	}
 	if (lane->secrets_size == 0)
@@ -287,7 +287,7 @@ int elan3_apply(void *state, const struct fairlead_lane *lane, bool is_dry_run,
 	if (result == 0)
 		result = deposit_all(node, lane, &reply, warnings, ret_error);
 	if (result == 0)
-		result = routes_tell(node, lane, warnings, ret_error);
+		result = routes_send(node, lane, warnings, ret_error);
 	if (result == 0)
 		elan3_record_encode(&share, lane->ids[ELAN3_ID_PROGRAM],
 				    ret_record);

@@ -59,7 +59,8 @@ int elan3_fail(const struct elan3_node *node, int result,
 				 what, node->dir);
 	case -ENOMEM:
 		return error_set(ret_error, -ENOMEM,
-				 "%s: fairlead-rms has no room for it", what);
+				 "%s: fairlead-rms has no capacity for it",
+				 what);
 	case -EACCES:
 		return error_set(ret_error, -EACCES, "%s: it is root's to ask",
 				 what);

@@ -33,7 +33,7 @@ void elan3_rails_format(uint32_t rails, char text[ELAN3_RAILS_TEXT_MAX]);
 /*
  * The error of a call of fairlead-rms, after what could not be done, for a
  * person: what is to be done where it does not run or is of another version.
- * -EACCES and -ENOMEM (it has no room) stay, everything else is -EIO.
+ * -EACCES and -ENOMEM (it has no capacity) stay, everything else is -EIO.
  */
 int elan3_fail(const struct elan3_node *node, int result,
 	       struct fairlead_error *ret_error, const char *format, ...)

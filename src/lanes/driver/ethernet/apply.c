@@ -99,9 +99,9 @@ static const char *isolation_text(const struct blueprint *blueprint)
 		       : "";
 }
 
-static void tell_dry_run(const struct blueprint *blueprint,
-			 const struct fairlead_lane *lane,
-			 struct fairlead_warnings *warnings)
+static void report_dry_run(const struct blueprint *blueprint,
+			   const struct fairlead_lane *lane,
+			   struct fairlead_warnings *warnings)
 {
 	for (size_t i = 0; i < blueprint->device_count; i++) {
 		const struct lane_device *device = &blueprint->devices[i];
@@ -129,7 +129,7 @@ static void warn_of_rails(const struct blueprint *blueprint,
 		warnings_add(warnings,
 			     "%s: the job's tasks here have no interface of "
 			     "its lane",
-			     blueprint->is_untold
+			     blueprint->is_unreported
 				     ? "the manager does not know yet that "
 				       "this node has a NIC for lanes"
 				     : "this node has no NIC for lanes");
@@ -484,7 +484,7 @@ int ethernet_apply(void *state, const struct fairlead_lane *lane,
 	result = plan(&making, &found);
 	links_let_go(node->netlink, &held);
 	if (result == 0 && is_dry_run)
-		tell_dry_run(&blueprint, lane, warnings);
+		report_dry_run(&blueprint, lane, warnings);
 	else if (result == 0)
 		result = make(&making, ret_record);
 	found_fini(&found);

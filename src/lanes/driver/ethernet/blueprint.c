@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rails are NICs in the order of the node's list, as they were told to the manager.
+ * Rails are NICs in the order of the node's list, as it reported them to the manager.
  * A node that has another address by now would listen where nobody sends. One that
  * the members have no rails of is nobody's peer: it has nothing of the lane.
  */
@@ -57,55 +57,55 @@ static int say_no_rail(const struct ethernet_node *node,
 static int address_check(const struct blueprint *blueprint, size_t rail,
 			 struct fairlead_error *ret_error)
 {
-	const struct ip_address *told = ethernet_members_at(
+	const struct ip_address *reported = ethernet_members_at(
 		&blueprint->members, blueprint->number - 1, rail);
-	char told_text[IP_ADDRESS_TEXT_MAX], text[IP_ADDRESS_TEXT_MAX];
+	char manager_text[IP_ADDRESS_TEXT_MAX], text[IP_ADDRESS_TEXT_MAX];
 
-	if (ip_address_equal(told, &blueprint->rails[rail].address))
+	if (ip_address_equal(reported, &blueprint->rails[rail].address))
 		return 0;
-	ip_address_format(told, told_text);
+	ip_address_format(reported, manager_text);
 	ip_address_format(&blueprint->rails[rail].address, text);
 	return error_set(ret_error, -ESTALE,
 			 "%s: the manager has address %s for it, and it has "
-			 "%s; it is told within seconds: try again",
-			 blueprint->rails[rail].name, told_text, text);
+			 "%s; the node reports it within seconds: try again",
+			 blueprint->rails[rail].name, manager_text, text);
 }
 
-static int network_check(const struct ip_network *told,
+static int network_check(const struct ip_network *manager,
 			 const struct ip_network *own, const char *setting,
 			 struct fairlead_error *ret_error)
 {
-	char told_text[IP_NETWORK_TEXT_MAX], text[IP_NETWORK_TEXT_MAX];
+	char manager_text[IP_NETWORK_TEXT_MAX], text[IP_NETWORK_TEXT_MAX];
 
-	if (told->prefix_size == own->prefix_size &&
-	    ip_address_equal(&told->address, &own->address))
+	if (manager->prefix_size == own->prefix_size &&
+	    ip_address_equal(&manager->address, &own->address))
 		return 0;
-	ip_network_format(told, told_text);
+	ip_network_format(manager, manager_text);
 	ip_network_format(own, text);
 	return error_set(ret_error, -ESTALE,
 			 "the manager's %s is %s, and this node's is %s: give "
 			 "both the same, and restart fairleadd on this node",
-			 setting, *told_text ? told_text : "none",
+			 setting, *manager_text ? manager_text : "none",
 			 *text ? text : "none");
 }
 
 /* Rules and gate are for the node's networks and ports, not for the lane's. */
-static int networks_check(const struct ethernet_networks *told,
+static int networks_check(const struct ethernet_networks *manager,
 			  const struct ethernet_networks *own,
 			  struct fairlead_error *ret_error)
 {
-	int result = network_check(&told->ipv6, &own->ipv6, "ipv6_network",
+	int result = network_check(&manager->ipv6, &own->ipv6, "ipv6_network",
 				   ret_error);
 
 	if (result == 0)
-		result = network_check(&told->ipv4, &own->ipv4, "ipv4_network",
-				       ret_error);
-	if (result == 0 && told->port != own->port)
+		result = network_check(&manager->ipv4, &own->ipv4,
+				       "ipv4_network", ret_error);
+	if (result == 0 && manager->port != own->port)
 		result = error_set(ret_error, -ESTALE,
 				   "the manager's port is %u, and this node's "
 				   "is %u: give both the same, and restart "
 				   "fairleadd on this node",
-				   told->port, own->port);
+				   manager->port, own->port);
 	return result;
 }
 
@@ -115,9 +115,10 @@ static int absence_check(const struct ethernet_node *node,
 {
 	if (!node->requires_devices)
 		return 0;
-	return error_set(ret_error, -ESTALE,
-			 "the manager does not know yet that this node has a "
-			 "NIC for lanes; it is told within seconds: try again");
+	return error_set(
+		ret_error, -ESTALE,
+		"the manager does not know yet that this node has a "
+		"NIC for lanes; the node reports it within seconds: try again");
 }
 
 /* The NICs of the lane's rails. */
@@ -206,7 +207,7 @@ static int members_take(struct blueprint *blueprint,
 				 lane->node_count,
 				 blueprint->members.node_count);
 	if (!ethernet_members_has(&blueprint->members, lane->index)) {
-		blueprint->is_untold = true;
+		blueprint->is_unreported = true;
 		return absence_check(node, ret_error);
 	}
 	result = rails_take(blueprint, list, ret_error);

@@ -16,7 +16,7 @@ struct blueprint {
 	uint32_t number;                 /* of this node, from 1 */
 	size_t rail_count;
 	struct underlay rails[ETHERNET_RAILS_MAX];
-	bool is_untold; /* the lane is not on this node: the manager knows no NIC */
+	bool is_unreported; /* the lane is not on this node: the manager knows no NIC */
 	/* Why the lane has fewer than it could: "eth1: ..."; "" */
 	char lacking[256];
 	size_t device_count; /* rail after rail */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many devices go as one by their group. When a stranger is in the group, or that
+ * Many devices go as one by their group. When another device is in the group, or that
  * fails for whatever reason, each goes by itself: slow, and sure.
  */
 #include <linux/rtnetlink.h>
@@ -46,7 +46,7 @@ static const struct ethernet_link *find_device(const struct link_list *list,
  * Is a device in the group that is not to go with it? Somebody else's, or one of
  * a lane that is in use: those that are to go are down.
  */
-static bool has_stranger(const struct link_list *list)
+static bool has_other(const struct link_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		const struct ethernet_link *link = &list->links[i];
@@ -118,7 +118,7 @@ int devices_delete(struct netlink *netlink, const struct lane_device *devices,
 	result = links_read(netlink, NULL, &list, ret_error);
 	if (result < 0)
 		return result;
-	if (count < 2 || has_stranger(&list) ||
+	if (count < 2 || has_other(&list) ||
 	    delete_together(netlink, &list, devices, count) < 0)
 		result = delete_each(netlink, &list, devices, count, ret_error);
 	links_fini(&list);

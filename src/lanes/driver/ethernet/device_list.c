@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Devices as links and their addresses tell of them: of several addresses that
+ * Devices as links and their addresses describe them: of several addresses that
  * of the site's networks is the lane's.
  */
 #include <linux/if_link.h>

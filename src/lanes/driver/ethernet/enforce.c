@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A device that is there has its rules: whoever makes one adds them before it is
- * up, and whoever takes one away has all written anew after it is gone: so nothing
+ * up, and whoever takes one away has all rewritten after it is gone: so nothing
  * is left, whatever the rules were made from. That, too, mends a failure.
  */
 #include "lanes/driver/ethernet/enforce.h"

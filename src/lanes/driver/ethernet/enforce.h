@@ -8,7 +8,7 @@
 #include "lanes/driver/ethernet/rules.h"
 
 /*
- * Write the table and the gate anew, for all of our devices that are there; a gate
+ * Rewrite the table and the gate, for all of our devices that are there; a gate
  * that is not open yet is opened. Each of the two is one step for the kernel:
  * nothing is open in between. -EEXIST: the table is somebody else's; -EOPNOTSUPP:
  * the kernel lacks something for the gate; both with a text.
@@ -28,7 +28,7 @@ int enforce_add(const struct ethernet_node *node,
 		const struct found_device *made, size_t count,
 		struct fairlead_error *ret_error);
 /*
- * Write all anew since devices have gone. If that fails the lanes are taken back
+ * Rewrite all since devices have gone. If that fails the lanes are taken back
  * all the same: rules without a device let nobody do anything. ethernet_tend says
  * why and tries again, and no lane is made before.
  */
@@ -46,7 +46,7 @@ int enforce_tend_table(const struct ethernet_node *node,
 /*
  * That and, as well as it can be done, the same of devices and the gate's map.
  * Before lanes are taken back, while all have their devices and rules: later others'
- * changes could not be told from ours.
+ * changes could not be distinguished from ours.
  */
 void enforce_tend_rules(const struct ethernet_node *node);
 /* The same of the gate: whole, see gate_tend. */
@@ -59,7 +59,7 @@ enum lanes_change {
 };
 
 /*
- * Are devices of lanes what their rules were made from? All is written anew from
+ * Are devices of lanes what their rules were made from? All is rewritten from
  * what they are now, and their gates go by the cgroups of jobs that are there now.
  * An enum lanes_change, of what is right again. An error, with a text, also says of
  * a job's cgroup that it cannot be known whether it is there; all else is done then.

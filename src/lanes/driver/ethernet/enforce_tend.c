@@ -65,14 +65,14 @@ int enforce_tend_table(const struct ethernet_node *node,
 		 before == 0
 			 ? "somebody had deleted the table 'inet " RULES_TABLE
 			   "' (nft flush ruleset?), so that lanes were open to "
-			   "strangers for a while; it is back"
+			   "other users for a while; it is back"
 			 : "somebody had changed the table 'inet " RULES_TABLE
-			   "', or what is in its sets; it is written anew");
+			   "', or what is in its sets; it is rewritten");
 	return 0;
 }
 
 /*
- * Only we have changed rules so far: what the table is now tells later whether
+ * Only we have changed rules so far: what the table is now shows later whether
  * others' changes are of it.
  */
 static int remember_table(const struct ethernet_node *node,

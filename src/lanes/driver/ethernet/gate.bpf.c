@@ -235,7 +235,7 @@ static __always_inline bool socket_is_below(struct __sk_buff *skb,
 enum standing {
 	ELSEWHERE, /* the address is not of a lane */
 	OWNER,
-	STRANGER, /* or root */
+	OTHER, /* or root */
 };
 
 /* What the packet's socket is to the address. */
@@ -250,7 +250,7 @@ static __always_inline enum standing socket_standing(
 	    value->uid == bpf_get_socket_uid(skb) &&
 	    (!value->cgroup_id || socket_is_below(skb, value->cgroup_id)))
 		return OWNER;
-	return STRANGER;
+	return OTHER;
 }
 
 SEC("cgroup_skb/egress")
@@ -266,8 +266,8 @@ int gate_egress(struct __sk_buff *skb)
 				sizeof(port)) &&
 	    is_vxlan(port) && bpf_get_socket_uid(skb) != 0)
 		return refuse(GATE_REFUSED_RAW);
-	if (socket_standing(skb, &packet.source) != STRANGER &&
-	    socket_standing(skb, &packet.target) != STRANGER)
+	if (socket_standing(skb, &packet.source) != OTHER &&
+	    socket_standing(skb, &packet.target) != OTHER)
 		return PASS;
 	if (bpf_get_socket_uid(skb) == 0)
 		return PASS;
@@ -308,7 +308,7 @@ int gate_ingress(struct __sk_buff *skb)
 		return PASS;
 	source = socket_standing(skb, &packet.source);
 	target = socket_standing(skb, &packet.target);
-	if (source != STRANGER && target != STRANGER)
+	if (source != OTHER && target != OTHER)
 		return PASS;
 	if (bpf_get_socket_uid(skb) == 0 &&
 	    (target == ELSEWHERE || root_receives(skb, &packet)))

@@ -2,7 +2,7 @@
 /*
  * A new set of programs is attached before an old one goes, so for a moment
  * both decide. The old one's lanes are taken over where the maps are of the same
- * shape; where they are not, lanes are nobody's until the new set has been told of
+ * shape; where they are not, lanes are nobody's until the new set has
  * them. What others take away is put back in the same way.
  */
 #include "lanes/driver/ethernet/gate.h"

@@ -3,7 +3,7 @@
  * The BPF part of a lane: programs at the root of the cgroups that let only the
  * owner's processes bind to, connect to, send to and receive at a lane's
  * addresses, and nobody but root send VXLAN by hand. They close what nft cannot
- * (ports that a stranger listens on), and look at the process, not only at its
+ * (ports that another user listens on), and look at the process, not only at its
  * user, where the job has a cgroup.
  *
  * Programs and maps are pinned: they outlive us, and whoever comes next goes on
@@ -95,7 +95,7 @@ int gate_add(struct ethernet_gate *gate, const struct gate_entry *entry,
 	     struct fairlead_error *ret_error);
 /*
  * Exactly these entries, from now on; those that stay are never out of force. 1:
- * some were not so, and not only in their cgroups: if that is what was told last,
+ * some were not so, and not only in their cgroups: if that is what was written last,
  * somebody else has written to the map. -ENOSPC, -EINVAL.
  */
 int gate_replace(struct ethernet_gate *gate, const struct gate_entry *entries,
@@ -112,7 +112,7 @@ int gate_counters(const struct ethernet_gate *gate,
 		  struct gate_counters *ret_counters);
 /*
  * Detach and unpin what this network namespace has in the directory: programs
- * that nobody tells of lanes any more would refuse all of them. Nothing there
+ * to which nobody adds lanes any more would refuse all of them. Nothing there
  * is 0.
  */
 int gate_leave(const char *pins, struct fairlead_error *ret_error);

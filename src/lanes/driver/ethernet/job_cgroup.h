@@ -18,7 +18,7 @@
 #include "lanes/driver/ethernet/naming.h"
 
 /*
- * -EINVAL with a text: neither %g nor %j, by which jobs are told apart, or any
+ * -EINVAL with a text: neither %g nor %j, by which jobs differ, or any
  * other '%'.
  */
 int job_cgroup_check(const char *pattern, struct fairlead_error *ret_error);

@@ -133,17 +133,18 @@ static int read_place(const struct fairlead_place *bytes, const char *node,
 	int result = -EBADMSG;
 
 	if (bytes->size == 0)
-		return error_set(ret_error, -EINVAL,
-				 "node %s has not told where it is; is its "
-				 "driver ethernet usable?",
-				 node);
+		return error_set(
+			ret_error, -EINVAL,
+			"node %s has not reported its addresses; is its "
+			"driver ethernet usable?",
+			node);
 	if (bytes->size <= sizeof(bytes->bytes))
 		result = ethernet_place_decode(bytes->bytes, bytes->size,
 					       ret_place);
 	if (result == -EPROTONOSUPPORT)
 		return error_set(
 			ret_error, -EINVAL,
-			"node %s tells where it is in form %u, and the "
+			"node %s reports its addresses in version %u, and the "
 			"manager's is %d: update fairlead on %s",
 			node, bytes->bytes[0], ETHERNET_PLACE_VERSION,
 			bytes->bytes[0] < ETHERNET_PLACE_VERSION
@@ -151,9 +152,8 @@ static int read_place(const struct fairlead_place *bytes, const char *node,
 				: "the manager's host");
 	if (result < 0)
 		return error_set(ret_error, -EINVAL,
-				 "node %s has told where it is in a form that "
-				 "is not known here; are both daemons of one "
-				 "version?",
+				 "the addresses that node %s reports cannot be "
+				 "read; are both daemons of one version?",
 				 node);
 	return 0;
 }

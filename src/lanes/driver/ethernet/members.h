@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where the nodes of a lane are. A node tells its *place* when it registers;
+ * Where the nodes of a lane are. A node reports its *place* when it registers;
  * the manager puts the places of a job's nodes together into *members*, which
  * go to all of them in the signed APPLY.
  *
@@ -83,7 +83,7 @@ uint32_t ethernet_members_count(const struct ethernet_members *members);
 
 /*
  * Can a lane have so many nodes? -EINVAL with a text: more than
- * ETHERNET_NODES_MAX, or than the IPv4 network has room for.
+ * ETHERNET_NODES_MAX, or than the IPv4 network has addresses for.
  */
 int ethernet_members_check(size_t count,
 			   const struct ethernet_networks *networks,

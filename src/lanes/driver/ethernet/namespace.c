@@ -182,7 +182,7 @@ static int check_visible(const char *directory,
 {
 	struct statx stat;
 
-	/* Kernels before 5.8 do not tell. */
+	/* Kernels before 5.8 do not say. */
 	if (statx(AT_FDCWD, directory, 0, STATX_MNT_ID, &stat) < 0 ||
 	    !(stat.stx_mask & STATX_MNT_ID) || !is_slave(stat.stx_mnt_id))
 		return 0;

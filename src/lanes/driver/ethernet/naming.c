@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Names are cut so that none can clash: the VNI is whole in a device's name, in
- * its hardware address and in its IPv6 network. IPv4 has no room for 24 bits of
+ * its hardware address and in its IPv6 network. IPv4 is too small for 24 bits of
  * VNI, so there VNIs share networks, and a pool must not have two that do.
  *
  * IPv4 networks are numbered rail * lanes + VNI % lanes from the start of the

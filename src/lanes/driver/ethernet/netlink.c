@@ -178,7 +178,7 @@ static int fail(struct netlink_answer *answer, int code)
 }
 
 /* Read until the last request is answered. answer->bytes is the caller's. */
-static void gather(struct netlink *netlink, struct netlink_answer *answer)
+static void read_answer(struct netlink *netlink, struct netlink_answer *answer)
 {
 	while (!answer->is_over) {
 		struct sockaddr_nl from = { 0 };
@@ -204,7 +204,7 @@ static void gather(struct netlink *netlink, struct netlink_answer *answer)
 	}
 }
 
-/* Send what asks, and gather the answer. */
+/* Send requests and read the answer. */
 static int converse(struct netlink *netlink, const void *request, size_t size,
 		    struct netlink_answer *answer)
 {
@@ -213,7 +213,7 @@ static int converse(struct netlink *netlink, const void *request, size_t size,
 	if (sendto(netlink->fd, request, size, 0,
 		   (const struct sockaddr *)&kernel, sizeof(kernel)) < 0)
 		return fail(answer, -errno);
-	gather(netlink, answer);
+	read_answer(netlink, answer);
 	return answer->failure.code;
 }
 
@@ -286,7 +286,7 @@ int netlink_batch(struct netlink *netlink, void *requests, size_t size,
 	struct nlmsghdr *request = NULL; /* the last one before the frame */
 	struct netlink_answer answer = { .is_batch = true };
 	int left = (int)size;
-	int room = 2 * (int)size; /* a datagram and what the kernel adds */
+	int buffer = 2 * (int)size; /* a datagram and what the kernel adds */
 
 	for (; nlmsg_ok(header, left); header = nlmsg_next(header, &left)) {
 		header->nlmsg_seq = ++netlink->seq;
@@ -297,8 +297,8 @@ int netlink_batch(struct netlink *netlink, void *requests, size_t size,
 	answer.first_seq = ((struct nlmsghdr *)requests)->nlmsg_seq;
 	answer.last_seq = request->nlmsg_seq;
 	if (size > BUFFER_SIZE / 2)
-		setsockopt(netlink->fd, SOL_SOCKET, SO_SNDBUFFORCE, &room,
-			   sizeof(room));
+		setsockopt(netlink->fd, SOL_SOCKET, SO_SNDBUFFORCE, &buffer,
+			   sizeof(buffer));
 	if (converse(netlink, requests, size, &answer) < 0)
 		error_set(ret_error, answer.failure.code, "%s: %s", what,
 			  answer.failure.text);

@@ -18,7 +18,7 @@
 struct netlink {
 	int fd;
 	uint32_t seq;    /* of the last request */
-	uint8_t *answer; /* room for what comes */
+	uint8_t *answer; /* buffer for what comes */
 	/* Of netlink_queue: requests that wait to be sent, and what was. */
 	uint8_t *queue;
 	size_t queue_size; /* bytes */

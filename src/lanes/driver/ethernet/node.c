@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Settings, what the node has, and the table of operations. A start writes rules
- * and gates anew for the devices that are there: what a crash left in between is
+ * Settings, what the node has, and the table of operations. A start rewrites rules
+ * and gates for the devices that are there: what a crash left in between is
  * right then, and a table that somebody flushed is back. A process that cannot do
  * that only looks.
  */
@@ -276,7 +276,7 @@ static int port_check(const struct ethernet_node *node,
 				   is_inside(node, found, port), ret_error);
 }
 
-/* Then it may as well be a stranger's. */
+/* Then it may as well be another program's. */
 static void say_doubt(const struct ethernet_node *node, size_t rail,
 		      struct fairlead_device *device)
 {
@@ -338,11 +338,11 @@ int node_port_check(const struct ethernet_node *node, size_t rail,
 }
 
 /*
- * Rails that can carry lanes, as bits. One whose port a stranger has would fail
- * each apply; without any other it is told, for the apply to say why.
+ * Rails that can carry lanes, as bits. One whose port another program has would fail
+ * each apply; without any other it is reported, and the apply says why.
  */
-static unsigned int rails_to_tell(const struct ethernet_node *node,
-				  const struct underlays *list)
+static unsigned int rails_to_report(const struct ethernet_node *node,
+				    const struct underlays *list)
 {
 	struct fairlead_error ignored;
 	unsigned int usable = 0, taken = 0;
@@ -361,7 +361,7 @@ static int place(void *state, struct fairlead_place *ret_place,
 		 struct fairlead_error *ret_error)
 {
 	const struct ethernet_node *node = state;
-	struct ethernet_place told = { 0 };
+	struct ethernet_place own = { 0 };
 	unsigned int rails;
 	struct writer writer = { .limit = FAIRLEAD_PLACE_MAX };
 	struct underlays list;
@@ -370,15 +370,15 @@ static int place(void *state, struct fairlead_place *ret_place,
 	if (result < 0)
 		return result;
 	/* One that cannot be used leaves its rail empty. */
-	rails = rails_to_tell(node, &list);
+	rails = rails_to_report(node, &list);
 	if (rails)
-		told.rail_count = (uint8_t)list.count;
+		own.rail_count = (uint8_t)list.count;
 	for (size_t i = 0; i < list.count; i++) {
 		const struct underlay *underlay = &list.list[i];
 
 		if (!(rails & 1u << i))
 			continue;
-		told.rails[i] = (struct ethernet_rail){
+		own.rails[i] = (struct ethernet_rail){
 			.address = underlay->address,
 			.mtu = (uint16_t)(underlay->mtu > UINT16_MAX
 						  ? UINT16_MAX
@@ -386,10 +386,10 @@ static int place(void *state, struct fairlead_place *ret_place,
 		};
 	}
 	ret_place->size = 0;
-	/* A node that has to have a NIC, and has none, tells no place. */
-	if (told.rail_count == 0 && node->requires_devices)
+	/* A node that has to have a NIC, and has none, reports no place. */
+	if (own.rail_count == 0 && node->requires_devices)
 		return 0;
-	result = ethernet_place_encode(&told, &writer);
+	result = ethernet_place_encode(&own, &writer);
 	if (result == 0) {
 		memcpy(ret_place->bytes, writer.data, writer.size);
 		ret_place->size = writer.size;

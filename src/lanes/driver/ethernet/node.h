@@ -75,7 +75,7 @@ int node_underlays(const struct ethernet_node *node, struct underlays *ret_list,
 uint8_t underlays_rails(const struct underlays *list);
 /*
  * Can lanes have the port of the rail? -EADDRINUSE with a text: see
- * underlay_port_check; what a lane of ours has is no stranger's.
+ * underlay_port_check; what a lane of ours has is no other program's.
  */
 int node_port_check(const struct ethernet_node *node, size_t rail,
 		    struct fairlead_error *ret_error);

@@ -3,7 +3,7 @@
  * VXLAN's ports as those that a program is given which asks for none: by a bind to
  * port 0, a connect or a send. No firewall and no program of the gate sees which one
  * it is before the program has it, and keeps all lanes of the rail from the node. So
- * the kernel is told not to give them: net.ipv4.ip_local_reserved_ports of the
+ * the kernel reserves them: net.ipv4.ip_local_reserved_ports of the
  * caller's network namespace, for IPv4 and IPv6.
  */
 #pragma once

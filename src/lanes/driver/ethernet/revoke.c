@@ -2,7 +2,7 @@
 /*
  * Every device that is the lane's is taken, on every NIC and in its namespace:
  * an apply that was cut short may have left one that no record names. What the
- * record names and is not there has left rules behind, which are written anew.
+ * record names and is not there has left rules behind, which are rewritten.
  *
  * Processes of the job are not waited for: the lane goes, and what they have
  * open has nowhere to send.
@@ -61,9 +61,9 @@ static bool has_lost(const struct recorded *recorded,
 }
 
 /* One warning for a NIC: its devices from that place of the list on. */
-static void tell_rail(const struct ethernet_node *node,
-		      const struct found_device *devices, size_t count,
-		      struct fairlead_warnings *warnings)
+static void report_rail(const struct ethernet_node *node,
+			const struct found_device *devices, size_t count,
+			struct fairlead_warnings *warnings)
 {
 	struct found_device rail[ETHERNET_DEVICES_MAX];
 	char names[WARNING_TEXT_MAX] = "";
@@ -84,9 +84,9 @@ static void tell_rail(const struct ethernet_node *node,
 		warnings_add(warnings, "would delete%s", names);
 }
 
-static void tell_dry_run(const struct ethernet_node *node,
-			 const struct found_device *devices, size_t count,
-			 struct fairlead_warnings *warnings)
+static void report_dry_run(const struct ethernet_node *node,
+			   const struct found_device *devices, size_t count,
+			   struct fairlead_warnings *warnings)
 {
 	for (size_t i = 0; i < count; i++) {
 		size_t k = 0;
@@ -95,7 +95,7 @@ static void tell_dry_run(const struct ethernet_node *node,
 		       devices[i].device.underlay_index)
 			k++;
 		if (k == i)
-			tell_rail(node, &devices[i], count - i, warnings);
+			report_rail(node, &devices[i], count - i, warnings);
 	}
 }
 
@@ -154,7 +154,7 @@ static void revoking_init(struct revoking *revoking, const struct found *found,
 	lane_devices(found, lane, revoking->devices);
 }
 
-/* Rules and classes that no device tells of any more, for all lanes at once. */
+/* Rules and classes that no device names any more, for all lanes at once. */
 static void rules_mend(const struct ethernet_node *node, struct revoking *list,
 		       size_t count)
 {
@@ -341,8 +341,8 @@ static int revoke_try(const struct ethernet_node *node,
 
 	if (result == 0) {
 		revoking_init(&revoking, &found, revocation);
-		tell_dry_run(node, revoking.devices, revoking.count,
-			     revocation->warnings);
+		report_dry_run(node, revoking.devices, revoking.count,
+			       revocation->warnings);
 		result = take_back_try(node, revoking.devices, revoking.count,
 				       ret_error);
 	}

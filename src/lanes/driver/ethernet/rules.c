@@ -10,8 +10,8 @@
  * unpacks it wherever it comes from. Before that only what would hide it: these
  * hooks see fragments of IPv6, and those of IPv4 that are forwarded.
  *
- * All traffic of the node passes here, and most of it belongs to no lane: what
- * tells it apart are numbers that cost little to compare. Devices of lanes are
+ * All traffic of the node passes here, and most of it belongs to no lane: it
+ * is distinguished by numbers that cost little to compare. Devices of lanes are
  * known by their link group. Sets have exact keys (hash tables); only the site's
  * two networks are ranges, which cost less as constants than as sets.
  */
@@ -47,29 +47,29 @@ static const char *const rules[] = {
 	"refuse tcp reset",
 	"refuse prohibit",
 
-	"strangers root accept",
-	"strangers user goto refuse",
+	"others root accept",
+	"others user goto refuse",
 	/* What kernel sockets begin is nobody's, or a user's by another name. */
-	"strangers udp goto refuse",
-	"strangers tcp syn goto refuse",
+	"others udp goto refuse",
+	"others tcp syn goto refuse",
 
 	"into_lane in senders4 mark accept",
 	"into_lane in senders6 mark accept",
-	"into_lane goto strangers",
+	"into_lane goto others",
 
 	/* A node's own lane addresses are reached over loopback. */
-	"to_own_address not-in owners4 goto strangers",
-	"to_own_address ip from-net4 source-not-in owners4 goto strangers",
-	"to_own_address not-in owners6 goto strangers",
-	"to_own_address ip6 from-net6 source-not-in owners6 goto strangers",
+	"to_own_address not-in owners4 goto others",
+	"to_own_address ip from-net4 source-not-in owners4 goto others",
+	"to_own_address not-in owners6 goto others",
+	"to_own_address ip6 from-net6 source-not-in owners6 goto others",
 	/* Without a uid nothing has matched. */
 	"to_own_address user accept",
-	"to_own_address goto strangers",
+	"to_own_address goto others",
 
 	"over_loopback ip to-net4 goto to_own_address",
-	"over_loopback ip from-net4 source-not-in owners4 goto strangers",
+	"over_loopback ip from-net4 source-not-in owners4 goto others",
 	"over_loopback ip6 to-net6 goto to_own_address",
-	"over_loopback ip6 from-net6 source-not-in owners6 goto strangers",
+	"over_loopback ip6 from-net6 source-not-in owners6 goto others",
 
 	"as_%s priority queue_%s",
 	"class_%s ip set-dscp %s goto as_%s",
@@ -83,15 +83,15 @@ static const char *const rules[] = {
 	"vxlan_out ip6 dscp6 %s obey has_%s",
 	"vxlan_out obey first_class",
 
-	"output_ipv6 ip6 to-net6 goto strangers",
-	"output_ipv6 ip6 from-net6 goto strangers",
+	"output_ipv6 ip6 to-net6 goto others",
+	"output_ipv6 ip6 from-net6 goto others",
 
 	"output in ports goto vxlan_out",
 	"output into-lane goto into_lane",
 	"output into-loopback goto over_loopback",
 	"output ip6 goto output_ipv6",
-	"output ip to-net4 goto strangers",
-	"output ip from-net4 goto strangers",
+	"output ip to-net4 goto others",
+	"output ip from-net4 goto others",
 
 	/*
 	 * RFC 7112: the first fragment has all headers. One that has no ports,

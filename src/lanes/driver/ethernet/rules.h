@@ -2,7 +2,7 @@
 /*
  * The firewall's part of a lane: one table, `inet fairlead`, which is written
  * once; a lane only adds elements to its sets. The rules follow from the devices
- * that are there, so the table can be written anew at any time, whole and in one
+ * that are there, so the table can be rewritten at any time, whole and in one
  * transaction, and is then right.
  *
  * It is written as requests of nf_tables (nftables.h), for table_change. nft lists
@@ -29,7 +29,7 @@
 
 /* What was refused, in packets. */
 struct rules_counters {
-	uint64_t refused_send; /* a stranger's packets into a lane */
+	uint64_t refused_send; /* packets of other users into a lane */
 	uint64_t refused_raw;  /* VXLAN made by hand */
 	uint64_t refused_host; /* VXLAN from no member */
 	/*

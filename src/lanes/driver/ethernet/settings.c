@@ -208,7 +208,7 @@ static void cut_check(const struct settings *settings,
 		    networks->ipv4.prefix_size + CUT_BITS_MIN)
 		return;
 	settings_fail(settings, name,
-		      "a /%u has no room for two lanes of /%u on %d rails; "
+		      "a /%u is too small for two lanes of /%u on %d rails; "
 		      "ipv4_lane_size is at least the prefix of ipv4_network "
 		      "and %d",
 		      networks->ipv4.prefix_size, networks->ipv4_lane_size,

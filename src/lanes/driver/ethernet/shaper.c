@@ -203,10 +203,10 @@ static bool hangs_on(const struct tc_item *item, uint32_t class_id)
 	}
 }
 
-int shaper_check_strangers(struct netlink *netlink,
-			   const struct underlay *underlay,
-			   const struct tc_list *classes, uint32_t class_id,
-			   struct fairlead_error *ret_error)
+int shaper_check_others(struct netlink *netlink,
+			const struct underlay *underlay,
+			const struct tc_list *classes, uint32_t class_id,
+			struct fairlead_error *ret_error)
 {
 	_auto_(tc_list_fini) struct tc_list qdiscs = { 0 };
 	_auto_(tc_list_fini) struct tc_list filters = { 0 };
@@ -250,8 +250,8 @@ int shaper_stop(struct netlink *netlink, const struct underlay *underlay,
 
 	if (result < 0 || !shaper_is_shaped(&state))
 		return result;
-	result = shaper_check_strangers(netlink, underlay, &state.classes, 0,
-					ret_error);
+	result = shaper_check_others(netlink, underlay, &state.classes, 0,
+				     ret_error);
 	if (result < 0)
 		return result;
 	message = tc_message(RTM_DELQDISC, 0, underlay->index, &item);

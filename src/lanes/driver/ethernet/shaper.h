@@ -64,7 +64,7 @@ static inline uint16_t shaper_leaf(uint16_t minor, uint32_t classes,
 int shaper_probe(struct netlink *netlink, char text[256]);
 /*
  * Make the qdisc, or find that it is there and ours; what an earlier start began
- * is completed, and the rate set anew. link_mbit: the link's rate. -EEXIST with a
+ * is completed, and the rate set again. link_mbit: the link's rate. -EEXIST with a
  * text: the NIC has a qdisc of the site's own, which stays; -EINVAL: link_mbit
  * is 0; -EOPNOTSUPP.
  */

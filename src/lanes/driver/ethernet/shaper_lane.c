@@ -44,9 +44,10 @@ static int check_rates(const struct shaper_state *state,
 		       const struct shaper_class *shaped,
 		       struct fairlead_error *ret_error)
 {
-	uint64_t room =
+	uint64_t capacity =
 		state->link->rate - state->link->rate / SHAPER_DEFAULT_PART;
-	uint64_t left = state->reserved < room ? room - state->reserved : 0;
+	uint64_t left =
+		state->reserved < capacity ? capacity - state->reserved : 0;
 
 	if (shaped->max_mbit && shaped->max_mbit < shaped->reserved_mbit)
 		return error_set(ret_error, -EINVAL,
@@ -60,7 +61,7 @@ static int check_rates(const struct shaper_state *state,
 			"reserve, and %u are asked for",
 			underlay->name,
 			(unsigned long long)(left / SHAPER_BYTES_PER_MBIT),
-			(unsigned long long)(room / SHAPER_BYTES_PER_MBIT),
+			(unsigned long long)(capacity / SHAPER_BYTES_PER_MBIT),
 			shaped->reserved_mbit);
 	return 0;
 }
@@ -206,9 +207,8 @@ static int find_removable(struct netlink *netlink,
 	else
 		removal.count = 0;
 	for (size_t i = 0; i < removal.count && result == 0; i++)
-		result = shaper_check_strangers(netlink, underlay,
-						&state.classes,
-						removal.handles[i], ret_error);
+		result = shaper_check_others(netlink, underlay, &state.classes,
+					     removal.handles[i], ret_error);
 	*ret_removal = removal;
 	return result;
 }

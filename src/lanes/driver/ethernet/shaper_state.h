@@ -48,7 +48,7 @@ int shaper_put_class(struct netlink *netlink, const struct underlay *underlay,
  * -EBUSY with a text when something of somebody else's would go with the class;
  * class_id 0: with all that is ours.
  */
-int shaper_check_strangers(struct netlink *netlink,
-			   const struct underlay *underlay,
-			   const struct tc_list *classes, uint32_t class_id,
-			   struct fairlead_error *ret_error);
+int shaper_check_others(struct netlink *netlink,
+			const struct underlay *underlay,
+			const struct tc_list *classes, uint32_t class_id,
+			struct fairlead_error *ret_error);

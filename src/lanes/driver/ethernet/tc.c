@@ -98,7 +98,7 @@ static int keep(struct tc_list *list, const struct tc_item *item)
 	return 0;
 }
 
-static void hear(void *arg, const struct nlmsghdr *header)
+static void take_item(void *arg, const struct nlmsghdr *header)
 {
 	struct dump *dump = arg;
 	struct nlattr *attrs[TCA_MAX + 1];
@@ -138,7 +138,7 @@ int tc_dump(struct netlink *netlink, int type, const struct underlay *underlay,
 		tc_message(type, NLM_F_DUMP, underlay->index, &item);
 	int result;
 
-	result = netlink_get(netlink, message, hear, &dump, ret_error,
+	result = netlink_get(netlink, message, take_item, &dump, ret_error,
 			     "cannot read the queueing of NIC %s",
 			     underlay->name);
 	if (result == 0 && dump.result < 0)

@@ -22,7 +22,7 @@
 #include "lanes/driver/ethernet/links.h"
 
 #define MASK_WORDS_MAX 127     /* of ethtool, by the field's size */
-#define MORE           ", ..." /* names for which there is no room */
+#define MORE           ", ..." /* names that do not fit */
 
 /* Kinds that auto passes by. */
 static const char *const passed_kinds[] = {
@@ -38,15 +38,15 @@ static uint32_t read_speed(struct netlink *netlink, const char *name)
 {
 	union {
 		struct ethtool_link_settings settings;
-		char room[sizeof(struct ethtool_link_settings) +
-			  3 * MASK_WORDS_MAX * sizeof(uint32_t)];
+		char buffer[sizeof(struct ethtool_link_settings) +
+			    3 * MASK_WORDS_MAX * sizeof(uint32_t)];
 	} answer = { .settings.cmd = ETHTOOL_GLINKSETTINGS };
 	struct ethtool_link_settings *settings = &answer.settings;
 	struct ifreq request = { .ifr_data = (void *)&answer };
 	int fd = netlink->fd;
 
 	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
-	/* The kernel first tells how much room it wants. */
+	/* The kernel first says how many words it needs. */
 	if (ioctl(fd, SIOCETHTOOL, &request) < 0 ||
 	    settings->link_mode_masks_nwords >= 0)
 		return 0;
@@ -143,14 +143,14 @@ static int compare_names(const void *a, const void *b)
 static void take(struct underlays *list, const struct underlay *underlay)
 {
 	size_t used = strlen(list->left_out);
-	size_t room = sizeof(list->left_out) - used;
+	size_t left = sizeof(list->left_out) - used;
 
 	if (list->count < ETHERNET_RAILS_MAX)
 		list->list[list->count++] = *underlay;
 	else if (strstr(list->left_out, MORE))
 		return;
-	else if (room > sizeof(", ") + strlen(underlay->name) + sizeof(MORE))
-		snprintf(list->left_out + used, room, "%s%s", used ? ", " : "",
+	else if (left > sizeof(", ") + strlen(underlay->name) + sizeof(MORE))
+		snprintf(list->left_out + used, left, "%s%s", used ? ", " : "",
 			 underlay->name);
 	else
 		strcpy(list->left_out + used, MORE);

@@ -4,7 +4,7 @@
  * is asked about these. For the others the kernel says what it would do with a
  * packet that is bound to the NIC, as VXLAN's are. Over IPv4 it sends such a
  * packet out by the NIC also where no route says so, which only the match of a
- * route tells; over IPv6 by another NIC if there is a better route.
+ * route shows; over IPv6 by another NIC if there is a better route.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 struct way {
 	int index; /* of the device that leads there */
 	bool has_router;
-	struct ip_address router; /* family 0: not told */
+	struct ip_address router; /* family 0: not known */
 };
 
 static void take_way(void *arg, const struct nlmsghdr *header)

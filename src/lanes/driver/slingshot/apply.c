@@ -2,7 +2,7 @@
 /*
  * One service on each NIC of the node, or none. What is free is computed
  * from the services that are there; when the NIC's driver says that there is
- * no room all the same, somebody else was quicker, and it is computed again.
+ * no capacity all the same, somebody else was quicker, and it is computed again.
  *
  * The driver's fail info is not trusted with numbers. Its two flags are taken
  * as a hint after a refusal, since all they can do is to make the service ask
@@ -62,9 +62,9 @@ static int check_vnis(const struct cxi_nic *nic,
 	return 0;
 }
 
-static int say_no_room(const struct cxi_nic *nic,
-		       const struct slingshot_usage *usage,
-		       struct fairlead_error *ret_error)
+static int say_no_capacity(const struct cxi_nic *nic,
+			   const struct slingshot_usage *usage,
+			   struct fairlead_error *ret_error)
 {
 	char text[WARNING_TEXT_MAX];
 	size_t used = 0;
@@ -78,20 +78,20 @@ static int say_no_room(const struct cxi_nic *nic,
 			reserved < total ? total - reserved : 0, total,
 			slingshot_resource_name(type));
 	}
-	return error_set(ret_error, -ENOSPC,
-			 "%s: no room for a service; free seem %s%d of %d TLE "
-			 "pools, %d of %d LE pools, %d of %d VNI entries",
-			 nic->name, text, CXI_TLE_POOLS - (int)usage->tle_pools,
-			 CXI_TLE_POOLS, CXI_LE_POOLS - (int)usage->le_pools,
-			 CXI_LE_POOLS,
-			 CXI_RECEIVE_ENTRIES - (int)usage->receive_entries,
-			 CXI_RECEIVE_ENTRIES);
+	return error_set(
+		ret_error, -ENOSPC,
+		"%s: no capacity for a service; free seem %s%d of %d TLE "
+		"pools, %d of %d LE pools, %d of %d VNI entries",
+		nic->name, text, CXI_TLE_POOLS - (int)usage->tle_pools,
+		CXI_TLE_POOLS, CXI_LE_POOLS - (int)usage->le_pools,
+		CXI_LE_POOLS, CXI_RECEIVE_ENTRIES - (int)usage->receive_entries,
+		CXI_RECEIVE_ENTRIES);
 }
 
-static void tell_dry_run(const struct cxi_nic *nic,
-			 const struct slingshot_lane *lane,
-			 const struct slingshot_limits *limits,
-			 struct fairlead_warnings *warnings)
+static void report_dry_run(const struct cxi_nic *nic,
+			   const struct slingshot_lane *lane,
+			   const struct slingshot_limits *limits,
+			   struct fairlead_warnings *warnings)
 {
 	char text[SLINGSHOT_LIMITS_TEXT_MAX];
 	char vnis[SLINGSHOT_VNIS_TEXT_MAX];
@@ -131,7 +131,7 @@ static int make_service(struct cxi_nic *nic, const struct slingshot_lane *lane,
 				      &limits);
 		if (is_dry_run) {
 			warn_shortfalls(nic, &limits, warnings);
-			tell_dry_run(nic, lane, &limits, warnings);
+			report_dry_run(nic, lane, &limits, warnings);
 			return 0;
 		}
 		slingshot_service_fill(lane, &limits.limits, &desc);
@@ -146,7 +146,7 @@ static int make_service(struct cxi_nic *nic, const struct slingshot_lane *lane,
 		result = -ENOSPC;
 	}
 	if (result == -ENOSPC)
-		return say_no_room(nic, &usage, ret_error);
+		return say_no_capacity(nic, &usage, ret_error);
 	if (result == 0)
 		result = -EPROTO; /* 0 is the id of no service */
 	if (result < 0)

@@ -106,7 +106,7 @@ static void add_holder(int process, const char *pid, char *text,
 	text_clean(comm);
 	size = snprintf(text + used, capacity - used, "%spid %s (%s)",
 			used ? ", " : "", pid, comm);
-	/* Leaves room for "and so many more". */
+	/* Leaves space for "and so many more". */
 	if (*more > 0 || used + (size_t)size + 32 > capacity) {
 		text[used] = '\0';
 		(*more)++;

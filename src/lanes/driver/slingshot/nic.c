@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A NIC is opened anew for each operation: they are rare, and a descriptor
+ * A NIC is opened for each operation: they are rare, and a descriptor
  * that is kept would keep the kernel's driver from being unloaded.
  *
  * An I/O error from a NIC can mean that it was removed. Whether it was is

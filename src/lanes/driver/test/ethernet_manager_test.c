@@ -70,18 +70,6 @@ static struct fairlead_plan reserve(void *state, const char *options)
 
 /* --- settings --- */
 
-static void the_pool_is_4096_to_5119_without_settings(void **state)
-{
-	struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX];
-	void *data = configured(NULL, 0);
-
-	assert_int_equal(ops->pools(data, specs), 1);
-	assert_string_equal(specs[0].name, "vni");
-	assert_string_equal(specs[0].universe, "4096-5119");
-	assert_int_equal(specs[0].limit, 1 << 24);
-	ops->destroy(data);
-}
-
 static void a_pool_has_vnis_of_24_bits(void **state)
 {
 	struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX];
@@ -182,42 +170,6 @@ static void a_node_reads_the_networks_and_not_the_pool(void **state)
 
 /* --- reservations --- */
 
-static void a_job_has_one_vni_by_default(void **state)
-{
-	void *data = configured(NULL, 0);
-	struct fairlead_plan plan = reserve(data, "");
-
-	assert_int_equal(plan.counts[0], 1);
-	assert_true(plan.is_fatal);
-	assert_true(plan.has_lane);
-	assert_string_equal(plan.reason, "");
-	assert_string_equal(plan.options, "vnis=1,tcs=LOW_LATENCY:BEST_EFFORT,"
-					  "isolation=host");
-	plan = reserve(data, "off");
-	assert_int_equal(plan.counts[0], 0);
-	assert_false(plan.has_lane);
-	assert_string_equal(plan.reason, "disabled by user request");
-	assert_string_equal(plan.options, "off");
-	ops->destroy(data);
-}
-
-static void jobs_opt_in_where_the_default_is_0(void **state)
-{
-	void *data = configured(LIST({ "default_vnis", "0", 1 },
-				     { "reserve_fatal", "false", 2 }),
-				2);
-	struct fairlead_plan plan = reserve(data, "");
-
-	assert_int_equal(plan.counts[0], 0);
-	assert_false(plan.is_fatal);
-	assert_false(plan.has_lane);
-	assert_string_equal(plan.reason, "none requested");
-	plan = reserve(data, "vnis=4");
-	assert_int_equal(plan.counts[0], 4);
-	assert_true(plan.has_lane);
-	ops->destroy(data);
-}
-
 static void the_site_s_policy_travels_in_the_options(void **state)
 {
 	void *data = configured(LIST({ "traffic_classes", "BULK_DATA", 1 },
@@ -280,30 +232,6 @@ static void more_nodes_than_addresses_are_refused(void **state)
 	ops->destroy(data);
 }
 
-static void assert_context(const struct fairlead_lane *lane, const char *reason,
-			   const char *expected)
-{
-	const char *name = NULL;
-	_auto_(freep) char *context = NULL;
-
-	assert_int_equal(ops->describe(NULL, lane, reason, &name, &context), 0);
-	assert_string_equal(name, "ethernet");
-	assert_string_equal(context, expected);
-}
-
-static void the_event_has_the_vnis_or_why_there_are_none(void **state)
-{
-	struct fairlead_lane lane = { .id_count = 2, .ids = { 4096, 5119 } };
-
-	assert_context(&lane, "",
-		       "{\"reservation\":{\"vnis\":[4096,5119]},"
-		       "\"vnis\":[4096,5119]}");
-	lane.id_count = 0;
-	assert_context(&lane, "none requested",
-		       "{\"reservation\":{\"vnis\":[]},\"vnis\":[],"
-		       "\"empty-reason\":\"none requested\"}");
-}
-
 /* --- places --- */
 
 static struct fairlead_place place_at(uint8_t last_byte)
@@ -363,19 +291,21 @@ static void a_node_that_has_told_no_place_is_named(void **state)
 	assert_int_equal(assemble(data, places, &bytes, &size, &error),
 			 -EINVAL);
 	assert_null(bytes);
-	assert_string_equal(error.text,
-			    "node n4 has not told where it is; is its driver "
-			    "ethernet usable?");
+	assert_string_equal(
+		error.text,
+		"node n4 has not reported its addresses; is its driver "
+		"ethernet usable?");
 	places[1] = place_at(3);
 	places[1].bytes[1] = 77;
 	assert_int_equal(assemble(data, places, &bytes, &size, &error),
 			 -EINVAL);
-	assert_part(error.text, "node n4 has told where it is in a form");
+	assert_part(error.text, "the addresses that node n4 reports cannot be");
 	places[1].bytes[0] = 1;
 	assert_int_equal(assemble(data, places, &bytes, &size, &error),
 			 -EINVAL);
-	assert_part(error.text, "node n4 tells where it is in form 1, and the "
-				"manager's is 2: update fairlead on the node");
+	assert_part(error.text,
+		    "node n4 reports its addresses in version 1, and the "
+		    "manager's is 2: update fairlead on the node");
 	places[1].bytes[0] = 3;
 	assert_int_equal(assemble(data, places, &bytes, &size, &error),
 			 -EINVAL);
@@ -425,20 +355,16 @@ static void addresses_that_do_not_fit_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_pool_is_4096_to_5119_without_settings),
 		cmocka_unit_test(a_pool_has_vnis_of_24_bits),
 		cmocka_unit_test(two_vnis_with_one_ipv4_network_are_refused),
 		cmocka_unit_test(what_is_advised_against_it_helps),
 		cmocka_unit_test(all_errors_are_reported_at_once),
 		cmocka_unit_test(settings_of_the_nodes_are_checked_too),
 		cmocka_unit_test(a_node_reads_the_networks_and_not_the_pool),
-		cmocka_unit_test(a_job_has_one_vni_by_default),
-		cmocka_unit_test(jobs_opt_in_where_the_default_is_0),
 		cmocka_unit_test(the_site_s_policy_travels_in_the_options),
 		cmocka_unit_test(
 			isolations_that_the_site_does_not_have_are_refused),
 		cmocka_unit_test(more_nodes_than_addresses_are_refused),
-		cmocka_unit_test(the_event_has_the_vnis_or_why_there_are_none),
 		cmocka_unit_test(
 			members_have_the_places_in_order_and_the_networks),
 		cmocka_unit_test(a_node_that_has_told_no_place_is_named),

@@ -112,8 +112,8 @@ static void a_network_has_room_for_two_lanes_on_each_rail(void **state)
 	};
 	struct ethernet_networks networks;
 
-	assert_refused("ipv4_network", "10.0.0.0/20", "a /20 has no room");
-	assert_refused("ipv4_lane_size", "12", "a /10 has no room");
+	assert_refused("ipv4_network", "10.0.0.0/20", "a /20 is too small");
+	assert_refused("ipv4_lane_size", "12", "a /10 is too small");
 	assert_int_equal(settings_take(list, 1, &networks, NULL), 0);
 	assert_int_equal(ethernet_ipv4_lanes(&networks), 2);
 }

@@ -173,7 +173,7 @@ static void nft_lists_the_table_as_its_own(void **state)
 			      "typeof udp dport . @th,96,24 : meta priority",
 			      "udp dport @ports goto vxlan_out",
 			      "ip saddr 100.64.0.0/10 ip saddr . meta skuid != "
-			      "@owners4 goto strangers",
+			      "@owners4 goto others",
 			      "ip6 dscp set ef",
 			      "ip dscp cs4 udp dport . @th,96,24 vmap "
 			      "@has_low_latency",

@@ -46,20 +46,6 @@ static struct fairlead_plan reserve(void *state, const char *options)
 	return plan;
 }
 
-static void the_pool_is_1024_to_65535_without_settings(void **state)
-{
-	struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX];
-	struct fairlead_error error;
-	void *data = NULL;
-
-	assert_int_equal(ops->configure(NULL, 0, &data, &error), 0);
-	assert_int_equal(ops->pools(data, specs), 1);
-	assert_string_equal(specs[0].name, "vni");
-	assert_string_equal(specs[0].universe, "1024-65535");
-	assert_int_equal(specs[0].limit, 65536);
-	ops->destroy(data);
-}
-
 static void every_vni_but_0_1_and_10_can_be_in_the_pool(void **state)
 {
 	struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX];
@@ -112,46 +98,6 @@ static void settings_of_the_nodes_are_checked_too(void **state)
 		assert_non_null(strstr(error.text, line));
 }
 
-static void jobs_opt_out_by_default(void **state)
-{
-	struct fairlead_error error;
-	struct fairlead_plan plan;
-	void *data = NULL;
-
-	assert_int_equal(ops->configure(NULL, 0, &data, &error), 0);
-	plan = reserve(data, "");
-	assert_int_equal(plan.counts[0], 1);
-	assert_true(plan.is_fatal);
-	assert_true(plan.has_lane);
-	assert_string_equal(plan.reason, "");
-	assert_string_equal(plan.options, "vnis=1,tcs=LOW_LATENCY:BEST_EFFORT");
-	plan = reserve(data, "off");
-	assert_int_equal(plan.counts[0], 0);
-	assert_false(plan.has_lane);
-	assert_string_equal(plan.reason, "disabled by user request");
-	ops->destroy(data);
-}
-
-static void jobs_opt_in_where_the_default_is_0(void **state)
-{
-	struct fairlead_error error;
-	struct fairlead_plan plan;
-	void *data = NULL;
-
-	assert_int_equal(CONFIGURE(&data, &error, { "default_vnis", "0", 1 },
-				   { "reserve_fatal", "false", 2 }),
-			 0);
-	plan = reserve(data, "");
-	assert_int_equal(plan.counts[0], 0);
-	assert_false(plan.is_fatal);
-	assert_false(plan.has_lane);
-	assert_string_equal(plan.reason, "none requested");
-	plan = reserve(data, "vnis=4");
-	assert_int_equal(plan.counts[0], 4);
-	assert_true(plan.has_lane);
-	ops->destroy(data);
-}
-
 static void the_site_s_limits_travel_in_the_options(void **state)
 {
 	struct fairlead_error error;
@@ -168,47 +114,13 @@ static void the_site_s_limits_travel_in_the_options(void **state)
 	ops->destroy(data);
 }
 
-static void assert_context(const struct fairlead_lane *lane, const char *reason,
-			   const char *expected)
-{
-	const char *name = NULL;
-	_auto_(freep) char *context = NULL;
-
-	assert_int_equal(ops->describe(NULL, lane, reason, &name, &context), 0);
-	assert_string_equal(name, "cray-slingshot");
-	assert_string_equal(context, expected);
-}
-
-static void the_event_has_both_known_forms(void **state)
-{
-	struct fairlead_lane lane = { .id_count = 2, .ids = { 1024, 65535 } };
-
-	assert_context(&lane, "",
-		       "{\"reservation\":{\"vnis\":[1024,65535]},"
-		       "\"vnis\":[1024,65535]}");
-}
-
-static void an_empty_reservation_says_why(void **state)
-{
-	struct fairlead_lane lane = { 0 };
-
-	assert_context(&lane, "failed to reserve 1 \"VNI\"",
-		       "{\"reservation\":{\"vnis\":[]},\"vnis\":[],"
-		       "\"empty-reason\":\"failed to reserve 1 \\\"VNI\\\"\"}");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_pool_is_1024_to_65535_without_settings),
 		cmocka_unit_test(every_vni_but_0_1_and_10_can_be_in_the_pool),
 		cmocka_unit_test(all_errors_are_reported_at_once),
 		cmocka_unit_test(settings_of_the_nodes_are_checked_too),
-		cmocka_unit_test(jobs_opt_out_by_default),
-		cmocka_unit_test(jobs_opt_in_where_the_default_is_0),
 		cmocka_unit_test(the_site_s_limits_travel_in_the_options),
-		cmocka_unit_test(the_event_has_both_known_forms),
-		cmocka_unit_test(an_empty_reservation_says_why),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

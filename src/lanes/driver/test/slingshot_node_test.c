@@ -254,9 +254,8 @@ static void races_are_not_run_for_ever(void **state)
 	softnic_control(&bench->softnic,
 			"fault errno=ENOSPC op=alloc_svc nic=0 count=100");
 	assert_int_equal(bench_apply(bench, &lane, &record), -ENOSPC);
-	assert_has(
-		bench->error.text,
-		"cxi0: no room for a service; free seem 2040 of 2048 PTEs, ");
+	assert_has(bench->error.text, "cxi0: no capacity for a service; free "
+				      "seem 2040 of 2048 PTEs, ");
 	assert_has(bench->error.text, "3 of 4 TLE pools, 14 of 15 LE pools");
 	assert_int_equal(bench_services(bench), 0);
 }
