@@ -279,10 +279,6 @@ int av_insert_as(struct link_av *av, uint32_t format, const void *addresses,
 
 	if ((flags & ~(FI_MORE | FI_SYNC_ERR)) != 0)
 		return -FI_EINVAL;
-	if (av->has_events && av->eq == NULL)
-		return -FI_ENOEQ;
-	if (av->has_events && eq_reserve(av->eq, count + 1) != 0)
-		return -FI_ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		fi_addr_t address = FI_ADDR_NOTAVAIL;
 		uint8_t bytes[LINK_ADDRESS_SIZE];
@@ -299,14 +295,8 @@ int av_insert_as(struct link_av *av, uint32_t format, const void *addresses,
 			ret_addresses[i] = address;
 		if ((flags & FI_SYNC_ERR) != 0 && context != NULL)
 			((int *)context)[i] = -result;
-		else if (av->has_events && result != 0)
-			eq_fail(av->eq, &av->fid.fid, context, i, -result);
 	}
-	if (!av->has_events)
-		return inserted;
-	eq_add(av->eq, FI_AV_COMPLETE, &av->fid.fid, context,
-	       (uint64_t)inserted);
-	return 0;
+	return inserted;
 }
 
 static int av_insert(struct fid_av *fid, const void *addresses, size_t count,
@@ -405,11 +395,18 @@ static const char *av_straddr(struct fid_av *fid, const void *bytes, char *buf,
 	return buf;
 }
 
+static int no_symbols(struct fid_av *av, const char *node, size_t nodes,
+		      const char *service, size_t services,
+		      fi_addr_t *addresses, uint64_t flags, void *context)
+{
+	return -FI_ENOSYS;
+}
+
 static struct fi_ops_av av_ops = {
 	.size = sizeof(av_ops),
 	.insert = av_insert,
 	.insertsvc = link_av_insertsvc,
-	.insertsym = link_av_insertsym,
+	.insertsym = no_symbols,
 	.remove = av_remove,
 	.lookup = av_lookup,
 	.straddr = av_straddr,
@@ -463,8 +460,7 @@ int link_av_open(struct fid_domain *domain_fid, struct fi_av_attr *attr,
 	struct link_domain *domain = (struct link_domain *)domain_fid;
 	struct link_av *av;
 
-	if (attr->name != NULL ||
-	    (attr->flags & ~(FI_SYMMETRIC | FI_EVENT)) != 0)
+	if (attr->name != NULL || (attr->flags & ~FI_SYMMETRIC) != 0)
 		return -FI_ENOSYS;
 	av = calloc(1, sizeof(*av));
 	if (av == NULL)
@@ -480,7 +476,6 @@ int link_av_open(struct fid_domain *domain_fid, struct fi_av_attr *attr,
 	av->fid.ops = &av_ops;
 	av->domain = domain;
 	av->type = attr->type;
-	av->has_events = (attr->flags & FI_EVENT) != 0;
 	link_lock_init(&av->changing, domain->is_threaded);
 	link_lock_init(&av->lock, domain->is_threaded);
 	domain_hold(domain, 1);

@@ -28,7 +28,6 @@ struct link_av {
 	struct av_number *by_number;
 	struct link_ep *endpoints; /* that are bound to it */
 	struct fid_eq *eq;         /* or NULL */
-	bool has_events;           /* insertions end with an event */
 };
 
 /* The entry of an address, or NULL. */
@@ -52,6 +51,3 @@ int av_insert_as(struct link_av *av, uint32_t format, const void *addresses,
 		 void *context);
 int link_av_insertsvc(struct fid_av *av, const char *node, const char *service,
 		      fi_addr_t *address, uint64_t flags, void *context);
-int link_av_insertsym(struct fid_av *av, const char *node, size_t nodes,
-		      const char *service, size_t services,
-		      fi_addr_t *addresses, uint64_t flags, void *context);

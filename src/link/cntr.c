@@ -92,7 +92,7 @@ static struct fi_ops_cntr cntr_ops = {
 	.seterr = cntr_seterr,
 };
 
-bool cntr_has_news(struct link_cntr *cntr)
+static bool has_news(struct link_cntr *cntr)
 {
 	uint64_t both, reported;
 
@@ -105,7 +105,7 @@ bool cntr_has_news(struct link_cntr *cntr)
 
 int cntr_trywait(struct link_cntr *cntr)
 {
-	return wait_try(&cntr->wait, cntr_has_news(cntr));
+	return wait_try(&cntr->wait, has_news(cntr));
 }
 
 static int cntr_control(struct fid *fid, int command, void *arg)
@@ -117,7 +117,7 @@ static int cntr_close(struct fid *fid)
 {
 	struct link_cntr *cntr = (struct link_cntr *)fid;
 
-	if (peek_at(cntr->endpoints.uses) > 0 || peek_at(cntr->polls) > 0)
+	if (peek_at(cntr->endpoints.uses) > 0)
 		return -FI_EBUSY;
 	wait_close(&cntr->wait);
 	domain_hold(cntr->domain, -1);

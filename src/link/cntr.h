@@ -9,9 +9,8 @@ struct link_cntr {
 	struct fid_cntr fid;
 	struct link_domain *domain;
 	uint64_t value, errors;
-	uint64_t reported; /* of both, what poll sets have said */
+	uint64_t reported; /* of both, before the program waited last */
 	struct wait wait;
-	int polls;                  /* poll sets that it is in */
 	struct endpoints endpoints; /* that count in it */
 	struct link_domain *memory; /* memory of which counts in it, or NULL */
 };

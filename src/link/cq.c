@@ -237,7 +237,7 @@ static const char *cq_strerror(struct fid_cq *fid, int prov_errno,
 	return link_strerror(prov_errno, buf, size);
 }
 
-bool cq_has_news(struct link_cq *cq)
+static bool has_news(struct link_cq *cq)
 {
 	if (is_empty(cq) && !peek_at(cq->has_failure))
 		endpoints_progress(&cq->endpoints);
@@ -249,7 +249,7 @@ int cq_trywait(struct link_cq *cq)
 	bool is_signalled =
 		__atomic_exchange_n(&cq->is_signalled, false, __ATOMIC_ACQ_REL);
 
-	return wait_try(&cq->wait, cq_has_news(cq) || is_signalled);
+	return wait_try(&cq->wait, has_news(cq) || is_signalled);
 }
 
 static int cq_control(struct fid *fid, int command, void *arg)
@@ -277,7 +277,7 @@ static int cq_close(struct fid *fid)
 {
 	struct link_cq *cq = (struct link_cq *)fid;
 
-	if (peek_at(cq->endpoints.uses) > 0 || peek_at(cq->polls) > 0)
+	if (peek_at(cq->endpoints.uses) > 0)
 		return -FI_EBUSY;
 	wait_close(&cq->wait);
 	domain_hold(cq->domain, -1);

@@ -29,7 +29,6 @@ struct link_cq {
 	bool is_overrun;   /* something was lost for want of memory */
 	bool is_signalled; /* fi_cq_signal: who waits stops */
 	struct wait wait;
-	int polls;                  /* poll sets that it is in */
 	struct endpoints endpoints; /* that complete to it */
 };
 

@@ -158,6 +158,12 @@ static int no_srx(struct fid_domain *domain, struct fi_rx_attr *attr,
 	return -FI_ENOSYS;
 }
 
+static int no_poll(struct fid_domain *domain, struct fi_poll_attr *attr,
+		   struct fid_poll **set)
+{
+	return -FI_ENOSYS;
+}
+
 static struct fi_ops_domain domain_ops = {
 	.size = sizeof(domain_ops),
 	.av_open = link_av_open,
@@ -165,7 +171,7 @@ static struct fi_ops_domain domain_ops = {
 	.endpoint = link_ep_open,
 	.scalable_ep = no_scalable,
 	.cntr_open = link_cntr_open,
-	.poll_open = link_poll_open,
+	.poll_open = no_poll,
 	.stx_ctx = no_stx,
 	.srx_ctx = no_srx,
 	.query_atomic = link_query_atomic,

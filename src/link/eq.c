@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events of control: in their order, errors among them. */
+/* Events of control, in their order: those that the program writes. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -11,28 +11,23 @@
 #include "link/domain.h"
 #include "link/wait.h"
 
-#define SPARES_MAX 16
-
 struct link_event {
 	struct link_event *prev, *next;
 	uint32_t kind;
-	bool is_error;
 	size_t size;
-	uint8_t bytes[]; /* or a struct fi_eq_err_entry, which fits */
+	uint8_t bytes[];
 };
 
 struct link_eq {
 	struct fid_eq fid;
 	struct link_fabric_object *fabric;
-	bool may_write; /* the program, too */
+	bool may_write; /* nobody else does */
 	int uses;       /* objects that are bound to it */
 	int fd;         /* readable while there are events; -1: not wanted */
 	pthread_mutex_t mutex;
 	pthread_cond_t came;
 	struct link_event *events;
 	size_t count;
-	struct link_event *spares; /* for events that must not be lost */
-	unsigned int spare_count;
 };
 
 static struct link_eq *of(struct fid_eq *fid)
@@ -40,59 +35,27 @@ static struct link_eq *of(struct fid_eq *fid)
 	return (struct link_eq *)fid;
 }
 
-/* Large enough for an event of ours. */
-static struct link_event *event_make(size_t size)
-{
-	size_t capacity = size < sizeof(struct fi_eq_err_entry)
-				  ? sizeof(struct fi_eq_err_entry)
-				  : size;
-
-	return malloc(sizeof(struct link_event) + capacity);
-}
-
-/* The lock is held, here and below. */
-static void spare_add(struct link_eq *eq, struct link_event *event)
-{
-	LL_PREPEND(eq->spares, event);
-	eq->spare_count++;
-}
-
-static struct link_event *spare_take(struct link_eq *eq)
-{
-	struct link_event *event = eq->spares;
-
-	if (event != NULL) {
-		LL_DELETE(eq->spares, event);
-		eq->spare_count--;
-	}
-	return event;
-}
-
+/* The lock is held. */
 static void event_remove(struct link_eq *eq, struct link_event *event)
 {
 	uint64_t count;
 
 	DL_DELETE(eq->events, event);
 	eq->count--;
-	if (eq->spare_count < SPARES_MAX)
-		spare_add(eq, event);
-	else
-		free(event);
+	free(event);
 	if (eq->events == NULL && eq->fd >= 0 &&
 	    read(eq->fd, &count, sizeof(count)) != sizeof(count))
 		link_warn(EQ, "a descriptor that cannot be read\n");
 }
 
-static int event_add(struct link_eq *eq, uint32_t kind, bool is_error,
-		     const void *bytes, size_t size)
+static int event_add(struct link_eq *eq, uint32_t kind, const void *bytes,
+		     size_t size)
 {
-	struct link_event *event = event_make(size);
+	struct link_event *event = malloc(sizeof(*event) + size);
 	const uint64_t one = 1;
 	int result = 0;
 
 	pthread_mutex_lock(&eq->mutex);
-	if (event == NULL && size <= sizeof(struct fi_eq_err_entry))
-		event = spare_take(eq);
 	if (event == NULL) {
 		result = -FI_ENOMEM;
 	} else if (eq->count == LINK_EVENTS_MAX) {
@@ -100,7 +63,6 @@ static int event_add(struct link_eq *eq, uint32_t kind, bool is_error,
 		result = -FI_EAGAIN;
 	} else {
 		event->kind = kind;
-		event->is_error = is_error;
 		event->size = size;
 		memcpy(event->bytes, bytes, size);
 		if (eq->events == NULL && eq->fd >= 0 &&
@@ -112,48 +74,6 @@ static int event_add(struct link_eq *eq, uint32_t kind, bool is_error,
 	}
 	pthread_mutex_unlock(&eq->mutex);
 	return result;
-}
-
-int eq_reserve(struct fid_eq *fid, size_t count)
-{
-	struct link_eq *eq = of(fid);
-	int result = 0;
-
-	pthread_mutex_lock(&eq->mutex);
-	while (result == 0 && eq->spare_count < SPARES_MAX &&
-	       eq->spare_count < count) {
-		struct link_event *event = event_make(0);
-		if (event == NULL)
-			result = -FI_ENOMEM;
-		else
-			spare_add(eq, event);
-	}
-	pthread_mutex_unlock(&eq->mutex);
-	return result;
-}
-
-void eq_add(struct fid_eq *fid, uint32_t kind, struct fid *of_what,
-	    void *context, uint64_t data)
-{
-	const struct fi_eq_entry entry = { of_what, context, data };
-
-	if (event_add(of(fid), kind, false, &entry, sizeof(entry)) != 0)
-		link_warn(EQ, "an event is lost: no memory, or nobody "
-			      "reads the queue\n");
-}
-
-void eq_fail(struct fid_eq *fid, struct fid *of_what, void *context,
-	     uint64_t data, int error)
-{
-	const struct fi_eq_err_entry entry = { .fid = of_what,
-					       .context = context,
-					       .data = data,
-					       .err = error,
-					       .prov_errno = -error };
-
-	if (event_add(of(fid), 0, true, &entry, sizeof(entry)) != 0)
-		link_warn(EQ, "an error is lost: no memory, or nobody "
-			      "reads the queue\n");
 }
 
 void eq_hold(struct fid_eq *fid, int count)
@@ -172,8 +92,6 @@ static ssize_t event_take(struct link_eq *eq, uint32_t *kind, void *buf,
 
 	if (event == NULL)
 		return -FI_EAGAIN;
-	if (event->is_error)
-		return -FI_EAVAIL;
 	if (event->size > size)
 		return -FI_ETOOSMALL;
 	memcpy(buf, event->bytes, event->size);
@@ -198,26 +116,11 @@ static ssize_t eq_read(struct fid_eq *fid, uint32_t *kind, void *buf,
 	return result;
 }
 
+/* No operation of ours ends with an event, so none has failed. */
 static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *entry,
 			  uint64_t flags)
 {
-	struct link_eq *eq = of(fid);
-	ssize_t result = -FI_EAGAIN;
-
-	if ((flags & ~FI_PEEK) != 0)
-		return -FI_EINVAL;
-	pthread_mutex_lock(&eq->mutex);
-	if (eq->events != NULL && eq->events->is_error) {
-		/* The caller's buffer for data of the error; we have none. */
-		void *buffer = entry->err_data;
-		memcpy(entry, eq->events->bytes, sizeof(*entry));
-		entry->err_data = buffer;
-		result = sizeof(*entry);
-		if ((flags & FI_PEEK) == 0)
-			event_remove(eq, eq->events);
-	}
-	pthread_mutex_unlock(&eq->mutex);
-	return result;
+	return (flags & ~FI_PEEK) != 0 ? -FI_EINVAL : -FI_EAGAIN;
 }
 
 static ssize_t eq_write(struct fid_eq *fid, uint32_t kind, const void *buf,
@@ -227,7 +130,7 @@ static ssize_t eq_write(struct fid_eq *fid, uint32_t kind, const void *buf,
 
 	if (!of(fid)->may_write || flags != 0 || size > LINK_EVENT_SIZE)
 		return -FI_EINVAL;
-	result = event_add(of(fid), kind, false, buf, size);
+	result = event_add(of(fid), kind, buf, size);
 	return result != 0 ? result : (ssize_t)size;
 }
 
@@ -318,8 +221,6 @@ static int eq_close(struct fid *fid)
 	if (peek_at(eq->uses) > 0)
 		return -FI_EBUSY;
 	DL_FOREACH_SAFE (eq->events, event, next)
-		free(event);
-	while ((event = spare_take(eq)) != NULL)
 		free(event);
 	if (eq->fd >= 0)
 		close(eq->fd);

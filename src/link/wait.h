@@ -41,16 +41,4 @@ int eq_trywait(struct fid *eq);
 int cq_trywait(struct link_cq *cq);
 int cntr_trywait(struct link_cntr *cntr);
 
-/* --- for poll.c: makes progress, and looks --- */
-
-bool cq_has_news(struct link_cq *cq);
-bool cntr_has_news(struct link_cntr *cntr);
-
-/* --- poll.c --- */
-
-int link_poll_open(struct fid_domain *domain, struct fi_poll_attr *attr,
-		   struct fid_poll **ret_poll);
-
-/* --- wait.c --- */
-
 int link_trywait(struct fid_fabric *fabric, struct fid **fids, int count);

@@ -91,27 +91,6 @@ static void another_address_of_the_same_is_the_same(struct pair *pair)
 	receive_one(pair, pair->peer, pair->peer, 10, 1);
 }
 
-static void several_are_inserted_by_their_numbers(struct pair *pair)
-{
-	char next[16];
-	fi_addr_t found[2];
-
-	if (pair->is_first) {
-		receive_one(pair, pair->peer, pair->peer, 10, 1);
-		return;
-	}
-	/* At the second nobody is. */
-	pair_check(fi_av_insertsym(pair->av, "127.0.0.1", 1, pair->service, 2,
-				   found, 0, NULL) == 2);
-	send_one(pair, found[0], 10, 1);
-	pair_check(fi_tsend(pair->ep, out, 1, NULL, found[1], 3, NULL) ==
-		   -FI_EAGAIN);
-	snprintf(next, sizeof(next), "%d", atoi(pair->service) + 1);
-	pair_check(fi_av_insertsvc(pair->av, "127.0.0.1", next, NULL, 0,
-				   NULL) == 1);
-	pair_do(fi_av_remove(pair->av, found, 2, 0));
-}
-
 static void a_name_of_another_link_is_refused(struct pair *pair)
 {
 	uint8_t name[64];
@@ -184,7 +163,6 @@ int main(void)
 	static const struct pair_case found[] = {
 		pair_case(who_is_known_by_name_is_found),
 		pair_case(another_address_of_the_same_is_the_same),
-		pair_case(several_are_inserted_by_their_numbers),
 		pair_case(a_name_of_another_link_is_refused),
 		pair_case(a_service_that_is_taken_is_a_wish),
 	};

@@ -148,45 +148,19 @@ void sweep_memory(struct pair *pair)
 
 /* --- events --- */
 
-/* Returns how many were inserted, as the event of that says. */
-static uint64_t await_event(struct pair *pair, struct fid_eq *eq)
-{
-	struct fi_eq_err_entry failure = { 0 };
-	struct fi_eq_entry entry = { 0 };
-	unsigned int failed = 0;
-	uint32_t event = 0;
-	ssize_t got;
-
-	while ((got = fi_eq_read(eq, &event, &entry, sizeof(entry), 0)) < 0) {
-		pair_check(got == -FI_EAGAIN || got == -FI_EAVAIL);
-		if (got == -FI_EAGAIN) {
-			go_on(pair);
-			continue;
-		}
-		pair_check(fi_eq_readerr(eq, &failure, 0) > 0);
-		pair_check(failure.err == FI_ENOMEM);
-		failed++;
-	}
-	pair_check(event == FI_AV_COMPLETE && entry.data + failed == 1);
-	return entry.data;
-}
-
 void sweep_events(struct pair *pair)
 {
-	struct fi_eq_attr eq_attr = { .wait_obj = FI_WAIT_NONE };
-	struct fi_av_attr av_attr = { .type = FI_AV_TABLE, .flags = FI_EVENT };
+	struct fi_eq_attr attr = { .flags = FI_WRITE,
+				   .wait_obj = FI_WAIT_NONE };
+	struct fi_eq_entry entry = { .data = 7 };
 	struct fid_eq *eq;
-	struct fid_av *av;
-	fi_addr_t peer;
+	uint32_t event;
 
-	tried(pair, fi_eq_open(pair->fabric, &eq_attr, &eq, NULL));
-	tried(pair, fi_av_open(pair->domain, &av_attr, &av, NULL));
-	pair_do(fi_av_bind(av, &eq->fid, 0));
-	do {
-		tried(pair,
-		      fi_av_insert(av, pair->peer_name, 1, &peer, 0, NULL));
-	} while (await_event(pair, eq) == 0);
-	pair_check(peer == 0);
-	pair_do(fi_close(&av->fid));
+	tried(pair, fi_eq_open(pair->fabric, &attr, &eq, NULL));
+	tried(pair, fi_eq_write(eq, FI_NOTIFY, &entry, sizeof(entry), 0) < 0
+			    ? -FI_ENOMEM
+			    : 0);
+	pair_check(fi_eq_read(eq, &event, &entry, sizeof(entry), 0) ==
+		   sizeof(entry));
 	pair_do(fi_close(&eq->fid));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Event queues, poll sets, and descriptors to wait by. */
+/* Event queues, and descriptors to wait by. */
 #include <poll.h>
 #include <string.h>
 
@@ -64,84 +64,10 @@ static void a_queue_of_the_provider_s_is_not_written(struct pair *pair)
 	pair_do(fi_close(&eq->fid));
 }
 
-static void insertions_end_with_events(struct pair *pair)
-{
-	struct fi_eq_attr eq_attr = { .wait_obj = FI_WAIT_UNSPEC };
-	struct fi_av_attr av_attr = { .type = FI_AV_TABLE, .flags = FI_EVENT };
-	uint8_t names[3][64] = { 0 };
-	fi_addr_t found[3];
-	struct fi_eq_err_entry failure = { 0 };
-	struct fi_eq_entry entry;
-	struct fid_eq *eq;
-	struct fid_av *av;
-	uint32_t event;
-
-	memcpy(names[0], pair->peer_name, 64);
-	memcpy(names[2], pair->peer_name, 64);
-	pair_do(fi_eq_open(pair->fabric, &eq_attr, &eq, NULL));
-	pair_do(fi_av_open(pair->domain, &av_attr, &av, NULL));
-	pair_check(fi_av_insert(av, names, 3, found, 0, &names) == -FI_ENOEQ);
-	pair_do(fi_av_bind(av, &eq->fid, 0));
-	pair_check(fi_close(&eq->fid) == -FI_EBUSY);
-	pair_do(fi_av_insert(av, names, 3, found, 0, &names));
-	/* What failed, then how many did not. */
-	pair_check(fi_eq_read(eq, &event, &entry, sizeof(entry), 0) ==
-		   -FI_EAVAIL);
-	pair_check(fi_eq_readerr(eq, &failure, 0) == sizeof(failure));
-	pair_check(failure.err == FI_EINVAL && failure.data == 1);
-	pair_check(failure.fid == &av->fid && failure.context == &names);
-	pair_check(fi_eq_sread(eq, &event, &entry, sizeof(entry), -1, 0) ==
-		   sizeof(entry));
-	pair_check(event == FI_AV_COMPLETE && entry.data == 2);
-	pair_check(entry.fid == &av->fid && entry.context == &names);
-	pair_check(found[0] == 0 && found[1] == FI_ADDR_NOTAVAIL);
-	pair_do(fi_close(&av->fid));
-	pair_do(fi_close(&eq->fid));
-}
-
 static void send_one(struct pair *pair, int *bytes)
 {
 	pair_retry(pair, fi_send(pair->ep, bytes, sizeof(*bytes), NULL,
 				 pair->peer, NULL));
-}
-
-static void a_poll_set_tells_what_is_new(struct pair *pair)
-{
-	struct fi_poll_attr attr = { 0 };
-	struct fi_cq_tagged_entry entry;
-	struct fid_poll *set;
-	void *said[4];
-	int bytes = 0, news;
-
-	pair->receive_cq->fid.context = &pair->receive_cq;
-	pair->receive_cntr->fid.context = &pair->receive_cntr;
-	pair_do(fi_poll_open(pair->domain, &attr, &set));
-	pair_do(fi_poll_add(set, &pair->receive_cq->fid, 0));
-	pair_do(fi_poll_add(set, &pair->receive_cntr->fid, 0));
-	pair_check(fi_close(&set->fid) == -FI_EBUSY);
-	(void)fi_poll(set, said, 4); /* what the counter was before */
-	pair_check(fi_poll(set, said, 4) == 0);
-	pair_do(fi_recv(pair->ep, &bytes, sizeof(bytes), NULL, FI_ADDR_UNSPEC,
-			NULL));
-	send_one(pair, &bytes);
-	pair_wait(pair, pair->send_cq, NULL);
-	while ((news = fi_poll(set, said, 4)) == 0)
-		(void)fi_cq_read(pair->send_cq, NULL, 0);
-	pair_check(news == 1 || news == 2);
-	while (news == 1 && said[0] == &pair->receive_cntr)
-		news = fi_poll(set, said, 4);
-	pair_check(said[0] == &pair->receive_cq);
-	/* A queue is said until it is read, a counter once. */
-	(void)fi_poll(set, said, 4);
-	pair_check(fi_poll(set, said, 4) == 1 && said[0] == &pair->receive_cq);
-	pair_check(fi_cq_read(pair->receive_cq, &entry, 1) == 1);
-	pair_check(fi_poll(set, said, 4) == 0);
-	pair_do(fi_cntr_add(pair->receive_cntr, 5));
-	pair_check(fi_poll(set, said, 4) == 0);
-	pair_do(fi_poll_del(set, &pair->receive_cq->fid, 0));
-	pair_check(fi_poll_del(set, &pair->receive_cq->fid, 0) == -FI_EINVAL);
-	pair_do(fi_poll_del(set, &pair->receive_cntr->fid, 0));
-	pair_do(fi_close(&set->fid));
 }
 
 /* As programs do: ask whether to wait, wait, look. */
@@ -213,6 +139,19 @@ static void a_counter_is_bound_to_what_is_not_counted(struct pair *pair)
 	pair_do(fi_close(&cntr->fid));
 }
 
+static void what_is_not_offered_is_refused(struct pair *pair)
+{
+	struct fi_av_attr av_attr = { .type = FI_AV_TABLE, .flags = FI_EVENT };
+	struct fi_poll_attr poll_attr = { 0 };
+	struct fid_poll *set;
+	struct fid_av *av;
+
+	pair_check(fi_av_open(pair->domain, &av_attr, &av, NULL) == -FI_ENOSYS);
+	pair_check(fi_poll_open(pair->domain, &poll_attr, &set) == -FI_ENOSYS);
+	pair_check(fi_av_insertsym(pair->av, "n", 2, "7", 2, NULL, 0, NULL) ==
+		   -FI_ENOSYS);
+}
+
 /* No thread of the provider's would signal it. */
 static void a_condition_is_no_object_to_wait_by(struct pair *pair)
 {
@@ -231,12 +170,11 @@ int main(void)
 	static const struct pair_case cases[] = {
 		pair_case(events_come_in_their_order),
 		pair_case(a_queue_of_the_provider_s_is_not_written),
-		pair_case(insertions_end_with_events),
-		pair_case(a_poll_set_tells_what_is_new),
 		pair_case(a_descriptor_wakes_up_who_waits),
 		pair_case(a_signal_wakes_up_who_waits),
 		pair_case(a_counter_is_bound_to_what_is_not_counted),
 		pair_case(a_condition_is_no_object_to_wait_by),
+		pair_case(what_is_not_offered_is_refused),
 	};
 	return pair_run(&setting, cases, COUNT_OF(cases));
 }
