@@ -94,10 +94,7 @@ void flows_go_on(struct link_ep *ep, bool has_events);
 int flows_admit(struct link_ep *ep, const struct link_address *address,
 		struct flow **ret_flow);
 /* Tells of those who do not answer by a rail. */
-void flows_each_silent(struct rail *rail,
-		       void (*report)(struct rail *rail, uint64_t number,
-				      void *arg),
-		       void *arg);
+void flows_each_silent(struct rail *rail, loss_report *report, void *arg);
 
 /* --- flow.c: one of them --- */
 

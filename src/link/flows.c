@@ -38,10 +38,7 @@ void flows_go_on(struct link_ep *ep, bool has_events)
 	flows->next_us = now_us + (is_all ? PAUSE_US : PAUSE_REFUSED_US);
 }
 
-void flows_each_silent(struct rail *rail,
-		       void (*report)(struct rail *rail, uint64_t number,
-				      void *arg),
-		       void *arg)
+void flows_each_silent(struct rail *rail, loss_report *report, void *arg)
 {
 	struct flows *flows = rail->ep->flows;
 	unsigned int place = fabric_place(rail);

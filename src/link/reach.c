@@ -415,10 +415,7 @@ static uint64_t waits_since_before(struct rail *rail, size_t i)
 	return number;
 }
 
-void asks_each_old(struct rail *rail,
-		   void (*report)(struct rail *rail, uint64_t number,
-				  void *arg),
-		   void *arg)
+void asks_each_old(struct rail *rail, loss_report *report, void *arg)
 {
 	for (size_t i = 0; i < peek_at(rail->ep->ask_count); i++) {
 		uint64_t number = waits_since_before(rail, i);

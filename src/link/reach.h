@@ -25,10 +25,7 @@ ssize_t reach_peer(struct link_ep *ep, const struct reach_call *call);
 ssize_t reach_key(struct rail *rail, struct peer *peer, uint64_t key);
 void reach_answered(struct rail *rail, const struct link_frame *frame);
 /* As send_each_old() and send_drop_of(). */
-void asks_each_old(struct rail *rail,
-		   void (*report)(struct rail *rail, uint64_t number,
-				  void *arg),
-		   void *arg);
+void asks_each_old(struct rail *rail, loss_report *report, void *arg);
 void asks_drop_of(struct rail *rail, uint64_t number, int error);
 /* As sends_unregister(). */
 void asks_unregister(struct link_ep *ep);

@@ -299,10 +299,7 @@ static int reading_issue(struct rail *rail, struct reading *reading)
 
 #define OLD_MAX 64 /* of those that have not begun; others have their turn */
 
-void reading_each_old(struct rail *rail,
-		      void (*report)(struct rail *rail, uint64_t number,
-				     void *arg),
-		      void *arg)
+void reading_each_old(struct rail *rail, loss_report *report, void *arg)
 {
 	uint64_t old[OLD_MAX];
 	unsigned int count = 0;

@@ -45,10 +45,7 @@ void reading_push(struct receive *receive, struct arrival *arrival, int error);
 void reading_work(struct rail *rail);
 void reading_ended(struct reading *reading, int error);
 /* As send_each_old() and send_drop_of(), of messages that are to be read. */
-void reading_each_old(struct rail *rail,
-		      void (*report)(struct rail *rail, uint64_t number,
-				     void *arg),
-		      void *arg);
+void reading_each_old(struct rail *rail, loss_report *report, void *arg);
 void reading_drop_of(struct rail *rail, uint64_t number, int error);
 /* Ends those for the program that the core does not end. */
 void reading_leave_of(struct rail *rail, uint64_t number, int error);

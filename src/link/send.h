@@ -60,10 +60,7 @@ bool send_answered(struct link_ep *ep, const struct link_frame *frame);
  * Tells by the numbers of their endpoints who has not answered a send by this
  * rail since the last call, or longer.
  */
-void send_each_old(struct rail *rail,
-		   void (*report)(struct rail *rail, uint64_t number,
-				  void *arg),
-		   void *arg);
+void send_each_old(struct rail *rail, loss_report *report, void *arg);
 /* Ends those that an endpoint has not answered. */
 void send_drop_of(struct rail *rail, uint64_t number, int error);
 /* An endpoint will not answer: what waits for that fails. */
