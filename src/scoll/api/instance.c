@@ -257,21 +257,16 @@ static void done(void *ctx, uint64_t now_ns, struct transfer *transfer,
 int scoll_core_start(struct scoll *scoll, bool is_deaf)
 {
 	static const struct transport_events deaf = { received, done };
-	_auto_(discovery_watcher_destroyp) struct discovery_watcher *watcher =
-		NULL;
 	struct discovery *discovery = scoll->port != NULL
 					      ? port_discovery(scoll->port)
 					      : given_discovery(scoll->given);
-	int result = discovery_watcher_create(discovery, news_changed, scoll,
-					      &watcher);
+	int result;
 
 	scoll->options.discovery = discovery;
-	if (result == 0)
-		result = scoll_core_create(&scoll->options, &scoll->core);
+	result = scoll_core_create(&scoll->options, &scoll->core);
 	if (result < 0)
 		return result;
 	scoll->discovery = discovery;
-	scoll->watcher = take_ptr(watcher);
 	if (is_deaf)
 		transport_ofi_listen(scoll->transport, &deaf, NULL);
 	else
@@ -283,8 +278,6 @@ int scoll_core_start(struct scoll *scoll, bool is_deaf)
 static void destroy(struct scoll *scoll)
 {
 	scoll_core_destroy(scoll->core);
-	discovery_watcher_destroy(scoll->watcher);
-	news_fini(scoll);
 	transport_ofi_close(scoll->transport);
 	port_close(scoll->port);
 	given_destroy(scoll->given);

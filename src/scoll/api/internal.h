@@ -12,7 +12,6 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "base/hash.h"
 #include "scoll.h"
 #include "scoll/api/port.h"
 #include "scoll/core/core.h"
@@ -21,20 +20,9 @@
 #include "scoll/tree/tree.h"
 
 #define CALLBACKS_PER_PROGRESS 256
-#define WATCHED_MAX            SCOLL_NODES_MAX
 
 static_assert(ROSTER_NODE_MAX >= SCOLL_NODES_MAX,
-	      "a member of a group can be spoken of");
-
-/* A node whose liveness is watched, and what is to be told of it. */
-struct news {
-	scoll_nid_t nid;
-	enum scoll_liveness what; /* the latest */
-	bool has_died;            /* since it was told */
-	bool is_queued;
-	struct news *next; /* of those that are queued */
-	UT_hash_handle hh;
-};
+	      "discovery can have each member of a group");
 
 struct scoll {
 	pthread_mutex_t lock;
@@ -50,15 +38,12 @@ struct scoll {
 	struct scoll_port *port; /* NULL: discovery is given */
 	struct given *given;     /* NULL: it is gossip */
 	struct discovery *discovery;
-	struct discovery_watcher *watcher;
 	struct memberships *memberships;
 	struct tree_types tree_types;
 	struct core_options options;
 	struct scoll_core *core;
 	void (*notify)(void *ctx, scoll_nid_t nid, enum scoll_liveness news);
 	void *notify_ctx;
-	struct news *news; /* by nid */
-	struct news *queue, *queue_tail;
 };
 
 void scoll_lock(const struct scoll *scoll);
@@ -74,8 +59,8 @@ struct scoll *scoll_of_request(const scoll_request_t *request);
 /* --- instance.c --- */
 
 /*
- * A core with the discovery that there is, in the place of the old one, which
- * the caller has kept. Deaf: it hears no messages.
+ * Make a core with the present discovery. The caller keeps the old one, if any.
+ * Deaf: it receives no messages.
  */
 int scoll_core_start(struct scoll *scoll, bool is_deaf);
 
@@ -90,9 +75,5 @@ void scoll_pause(struct scoll *scoll, uint64_t until_ns);
 
 /* --- news.c --- */
 
-/* Watch a node, if it is not watched yet. -ENOSPC, -ENOMEM. */
-int news_watch(struct scoll *scoll, scoll_nid_t nid);
-discovery_watch_fn news_changed;
-/* Let go of connections to who died, and tell the user; releases the lock. */
-void news_tell(struct scoll *scoll);
-void news_fini(struct scoll *scoll);
+/* Reset connections to nodes that died, and notify the user without the lock. */
+void news_deliver(struct scoll *scoll);

@@ -170,36 +170,33 @@ int scoll_peer_resolve(scoll_t *scoll, scoll_nid_t nid, const char *node,
 
 int scoll_peer_set(scoll_t *scoll, scoll_nid_t nid, enum scoll_liveness news)
 {
-	int (*tell)(struct given *, uint64_t);
+	int (*set)(struct given *, uint64_t);
 	int result;
 
 	if (scoll->given == NULL)
 		return -EOPNOTSUPP;
 	switch (news) {
 	case SCOLL_ALIVE:
-		tell = given_alive;
+		set = given_alive;
 		break;
 	case SCOLL_DEAD:
-		tell = given_dead;
+		set = given_dead;
 		break;
 	case SCOLL_REBOOTED:
-		tell = given_rebooted;
+		set = given_rebooted;
 		break;
 	default:
 		return -EINVAL;
 	}
 	scoll_lock(scoll);
-	result = news_watch(scoll, nid);
-	if (result == 0)
-		result = tell(scoll->given, nid);
+	result = set(scoll->given, nid);
 	scoll_unlock_changed(scoll);
 	return result;
 }
 
-/* A core knows one discovery all its life, so it is made anew as well. */
+/* A core has one discovery for life, so it is replaced as well. */
 static int members_set(struct scoll *scoll, const scoll_nid_t *nids, int count)
 {
-	struct discovery_watcher *watcher = scoll->watcher;
 	struct scoll_core *core = scoll->core;
 	struct circle circle;
 	int result = circle_open(scoll->port, nids, count, sys_monotonic_ns(),
@@ -213,15 +210,10 @@ static int members_set(struct scoll *scoll, const scoll_nid_t *nids, int count)
 		circle = port_swap_circle(scoll->port, circle);
 		scoll->options.discovery = scoll->discovery;
 	} else {
-		news_fini(scoll);
-		discovery_watcher_destroy(watcher);
 		scoll_core_destroy(core);
+		scoll->is_used = true;
 	}
 	circle_close(&circle);
-	if (result == 0)
-		scoll->is_used = true;
-	for (int i = 0; result == 0 && i < count; i++)
-		result = news_watch(scoll, nids[i]);
 	return result;
 }
 

@@ -78,7 +78,7 @@ int scoll_run(struct scoll *scoll, uint64_t now_ns)
 	if (scoll_core_deadline_ns(scoll->core) <= now_ns)
 		scoll_core_tick(scoll->core, now_ns);
 	count = callbacks_run(scoll);
-	news_tell(scoll);
+	news_deliver(scoll);
 	return count;
 }
 
@@ -87,7 +87,7 @@ uint64_t scoll_due_ns(struct scoll *scoll)
 	uint64_t due_ns = scoll_core_deadline_ns(scoll->core);
 	uint64_t other_ns = transport_ofi_deadline_ns(scoll->transport);
 
-	if (scoll->has_more || scoll->queue != NULL)
+	if (scoll->has_more || discovery_has_news(scoll->discovery))
 		return 0;
 	if (other_ns < due_ns)
 		due_ns = other_ns;

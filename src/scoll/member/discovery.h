@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which nodes are alive: the seam between the collectives and whoever knows.
- * `gossip.h` finds out by itself, `given.h` is told. Both fill a struct
- * discovery; the collectives only see what is here.
+ * Which nodes are alive: the seam between the collectives and its two sources.
+ * gossip.h finds out, given.h gets it from the program. Both fill a struct
+ * discovery; the collectives only use what is here.
  *
  * Each node has an *aliveness counter*, which is this node's own affair: it
  * goes up by one whenever the node goes from alive to dead. A node whose
@@ -10,11 +10,6 @@
  *
  * This node may be in *stealth*: it lets the others take it for dead, and does
  * no collective work until that is over.
- *
- * Watchers are told from within the calls that change something (gossip_run,
- * gossip_receive, gossip_leave, given_*), when everything there is is
- * consistent again; they may call everything here, and given_*, but must not
- * destroy the discovery. One thread.
  */
 #pragma once
 
@@ -23,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "scoll.h"
 
 struct discovery;
 
@@ -35,32 +31,15 @@ uint64_t discovery_epoch(const struct discovery *discovery);
 /* Nodes known to be alive. */
 size_t discovery_alive_count(const struct discovery *discovery);
 
-/* --- nodes of interest --- */
-
-enum discovery_event {
-	DISCOVERY_DEAD,     /* it was alive; its counter went up */
-	DISCOVERY_REBOOTED, /* it is alive, but its counter went up */
-	DISCOVERY_ALIVE,    /* it was dead when last told; same counter */
-};
-
-typedef void discovery_watch_fn(void *ctx, uint64_t nid,
-				enum discovery_event event);
-
-struct discovery_watcher;
-
-/* It watches nothing yet. Destroyed before the discovery. -ENOMEM. */
-int discovery_watcher_create(struct discovery *discovery,
-			     discovery_watch_fn *changed, void *ctx,
-			     struct discovery_watcher **ret_watcher);
-/* Nothing is told any more. NULL is allowed. Not from its own `changed`. */
-void discovery_watcher_destroy(struct discovery_watcher *watcher);
-DEFINE_AUTO(struct discovery_watcher, discovery_watcher_destroy)
+/* --- news --- */
 
 /*
- * Be told of what happens to the node from now on; once, however often this is
- * called. Any NID will do. -ENOMEM.
+ * Take the next node whose liveness or counter has changed, and its last change:
+ * a death and a life after it are a reboot. False: there is none.
  */
-int discovery_watch(struct discovery_watcher *watcher, uint64_t nid);
+bool discovery_news_next(struct discovery *discovery, uint64_t *ret_nid,
+			 enum scoll_liveness *ret_news);
+bool discovery_has_news(const struct discovery *discovery);
 
 /* --- the living of an ordered list --- */
 

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What `gossip` and `given` do to a discovery. Changes are told by
- * discovery_settle(), once all that belong together are made.
- */
+/* How `gossip` and `given` change a discovery. */
 #pragma once
 
 #include "scoll/member/discovery.h"
 #include "scoll/member/roster.h"
 
-struct interest;
-struct member_watch;
+/* Of 64 places. */
+struct discovery_news {
+	uint64_t changed; /* since their news were taken */
+	uint64_t died;
+};
 
 struct discovery {
 	const struct roster *roster;
 	uint64_t *alive;    /* a bit a place */
 	uint32_t *counters; /* a place's aliveness counter */
-	size_t capacity;    /* places that there is memory for */
+	struct discovery_news *news;
+	size_t news_count; /* places that have changed */
+	size_t first_news; /* no word before it has any */
+	size_t capacity;   /* of places */
 	size_t alive_count;
 	uint64_t epoch;
 	bool is_stealthy;
 	bool unknown_is_alive; /* nodes that are not on the roster */
-	struct interest *interests;
-	struct member_watch *pending; /* watches whose node has changed */
-	bool is_settling;
 };
 
 /* All dead. roster is borrowed. -ENOMEM. */
@@ -37,9 +37,9 @@ static inline bool discovery_has(const struct discovery *discovery,
 	return discovery->alive[place / 64] >> place % 64 & 1;
 }
 
-/* From alive to dead counts; the same again is nothing. */
+/* A node that was not known before: no change. */
+void discovery_add(struct discovery *discovery, uint32_t place, bool is_alive);
+/* From alive to dead counts; the same again is no change. */
 void discovery_set(struct discovery *discovery, uint32_t place, bool is_alive);
 /* It is alive, and was another one before: counts. */
 void discovery_reboot(struct discovery *discovery, uint32_t place);
-/* Tell the watchers. */
-void discovery_settle(struct discovery *discovery);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A node gets its place when it is first spoken of, and is then what it
- * counted as before, so that the first word about it is a change or none.
+ * A node gets its place when it is first named, with the liveness that unknown
+ * nodes have.
  */
 #include "scoll/member/given.h"
 
@@ -64,8 +64,7 @@ static int place_of(struct given *given, uint64_t nid, uint32_t *ret_place)
 	result = roster_add(given->roster, nid, ret_place);
 	if (result < 0)
 		return result;
-	if (discovery->unknown_is_alive)
-		discovery_set(discovery, *ret_place, true);
+	discovery_add(discovery, *ret_place, discovery->unknown_is_alive);
 	return 0;
 }
 
@@ -77,7 +76,6 @@ static int set(struct given *given, uint64_t nid, bool is_alive)
 	if (result < 0)
 		return result;
 	discovery_set(&given->discovery, place, is_alive);
-	discovery_settle(&given->discovery);
 	return 0;
 }
 
@@ -99,6 +97,5 @@ int given_rebooted(struct given *given, uint64_t nid)
 	if (result < 0)
 		return result;
 	discovery_reboot(&given->discovery, place);
-	discovery_settle(&given->discovery);
 	return 0;
 }

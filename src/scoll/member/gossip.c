@@ -125,7 +125,7 @@ int gossip_create(const struct gossip_options *options, uint64_t now_ns,
 		return result;
 	gossip->discovery.is_stealthy = true;
 	gossip->signs[gossip->place] = AGE_SELF;
-	discovery_set(&gossip->discovery, gossip->place, true);
+	discovery_add(&gossip->discovery, gossip->place, true);
 	*ret_gossip = take_ptr(gossip);
 	return 0;
 }
@@ -179,7 +179,6 @@ void gossip_run(struct gossip *gossip, uint64_t now_ns)
 		if (gossip->send_ns <= gossip->now_ns)
 			gossip->send_ns = gossip->now_ns + gossip->cycle_ns;
 	}
-	discovery_settle(&gossip->discovery);
 }
 
 void gossip_leave(struct gossip *gossip, uint64_t now_ns)
@@ -192,7 +191,6 @@ void gossip_leave(struct gossip *gossip, uint64_t now_ns)
 	gossip->signs[gossip->place] = AGE_LEAVES;
 	if (was_active)
 		gossip_send_leaves(gossip);
-	discovery_settle(&gossip->discovery);
 }
 
 /* --- verdicts --- */
@@ -351,7 +349,6 @@ int gossip_receive(struct gossip *gossip, uint64_t now_ns, const void *bytes,
 	if (!gossip_follow(gossip, now_ns, sender, &message)) {
 		/* Our answer is what has it go back, if it is astray. */
 		answer(gossip, &message);
-		discovery_settle(&gossip->discovery);
 		return refuse(gossip, GOSSIP_AHEAD, -ERANGE);
 	}
 	if (!message.is_request && gossip->awaited_count > 0)
@@ -367,7 +364,6 @@ int gossip_receive(struct gossip *gossip, uint64_t now_ns, const void *bytes,
 	} else {
 		answer(gossip, &message);
 	}
-	discovery_settle(&gossip->discovery);
 	return 0;
 }
 

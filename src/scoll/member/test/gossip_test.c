@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One node: stealth, verdicts, watchers, what is sent and what is refused. */
+/* One node: stealth, verdicts, news, what is sent and what is refused. */
 #include "scoll/member/gossip.h"
 
 #include <setjmp.h>
@@ -326,25 +326,30 @@ static void counters_D08_add_nothing_to_what_is_sent(void **state)
 	assert_memory_equal(none.bytes, many.bytes, none.size);
 }
 
-struct news {
-	uint64_t nid;
-	enum discovery_event event;
-	unsigned int count;
-};
-
-static void on_news(void *ctx, uint64_t nid, enum discovery_event event)
+/* The next news are of the node. */
+static void assert_news(struct lab *lab, uint64_t nid, enum scoll_liveness news)
 {
-	struct news *news = ctx;
+	enum scoll_liveness got;
+	uint64_t got_nid;
 
-	*news = (struct news){ nid, event, news->count + 1 };
+	assert_true(discovery_news_next(lab->discovery, &got_nid, &got));
+	assert_int_equal(got_nid, nid);
+	assert_int_equal(got, news);
+}
+
+/* Take the news so far. */
+static void news_clear(struct lab *lab)
+{
+	enum scoll_liveness news;
+	uint64_t nid;
+
+	while (discovery_news_next(lab->discovery, &nid, &news))
+		;
 }
 
 static void falsely_dead_B30_node_comes_back_with_another_counter(void **state)
 {
 	struct lab *lab = *state;
-	_auto_(discovery_watcher_destroyp) struct discovery_watcher *watcher =
-		NULL;
-	struct news news = { 0 };
 	struct lab other;
 
 	lab_init(&other, NODE_COUNT);
@@ -352,21 +357,17 @@ static void falsely_dead_B30_node_comes_back_with_another_counter(void **state)
 	lab_surface(&other);
 	assert_int_equal(lab_hear(lab, 1, cycle_of(lab)), 0);
 	assert_int_equal(lab_hear(&other, 1, cycle_of(&other)), 0);
-	assert_int_equal(discovery_watcher_create(lab->discovery, on_news,
-						  &news, &watcher),
-			 0);
-	assert_int_equal(discovery_watch(watcher, lab_nid(1)), 0);
+	news_clear(lab);
 	for (unsigned int i = 0; i <= lab->bounds.dead_after; i++) {
 		lab_pass(lab, 1);
 		lab_pass(&other, 1);
 		/* All of its messages to the one are lost. */
 		assert_int_equal(lab_hear(&other, 1, cycle_of(&other)), 0);
 	}
-	assert_int_equal(news.count, 1);
-	assert_int_equal(news.event, DISCOVERY_DEAD);
+	assert_news(lab, lab_nid(1), SCOLL_DEAD);
+	assert_false(discovery_has_news(lab->discovery));
 	assert_int_equal(lab_hear(lab, 1, cycle_of(lab)), 0);
-	assert_int_equal(news.count, 2);
-	assert_int_equal(news.event, DISCOVERY_ALIVE);
+	assert_news(lab, lab_nid(1), SCOLL_ALIVE);
 	/* Now the two do not agree, and nothing makes them. */
 	assert_int_equal(lab_counter(lab, 1), 1);
 	assert_int_equal(lab_counter(&other, 1), 0);
@@ -376,27 +377,19 @@ static void falsely_dead_B30_node_comes_back_with_another_counter(void **state)
 static void reboot_D02_D07_is_told_and_changes_the_counter(void **state)
 {
 	struct lab *lab = *state;
-	_auto_(discovery_watcher_destroyp) struct discovery_watcher *watcher =
-		NULL;
-	struct news news = { 0 };
 	uint32_t counter;
 
 	lab_surface(lab);
 	assert_int_equal(lab_hear(lab, 1, cycle_of(lab)), 0);
-	assert_int_equal(discovery_watcher_create(lab->discovery, on_news,
-						  &news, &watcher),
-			 0);
-	assert_int_equal(discovery_watch(watcher, lab_nid(1)), 0);
+	news_clear(lab);
 	counter = lab_counter(lab, 1);
 	/* It reboots at once, and keeps its stealth. */
 	lab_pass(lab, lab->bounds.stealth);
-	assert_int_equal(news.count, 1);
-	assert_int_equal(news.nid, lab_nid(1));
-	assert_int_equal(news.event, DISCOVERY_DEAD);
+	assert_news(lab, lab_nid(1), SCOLL_DEAD);
 	lab_message(lab, 1, cycle_of(lab));
 	lab->message.boot_nonce = 77;
 	assert_int_equal(lab_receive(lab), 0);
-	assert_int_equal(news.event, DISCOVERY_ALIVE);
+	assert_news(lab, lab_nid(1), SCOLL_ALIVE);
 	assert_int_not_equal(lab_counter(lab, 1), counter);
 	assert_int_equal(lab_counter(lab, 1), counter + 1);
 }
@@ -404,28 +397,22 @@ static void reboot_D02_D07_is_told_and_changes_the_counter(void **state)
 static void death_after_the_check_B26_is_told(void **state)
 {
 	struct lab *lab = *state;
-	_auto_(discovery_watcher_destroyp) struct discovery_watcher *watcher =
-		NULL;
 	_auto_(discovery_view_destroyp) struct discovery_view *view = NULL;
 	uint64_t nids[] = { lab_nid(0), lab_nid(1), lab_nid(2) };
-	struct news news = { 0 };
 
 	lab_surface(lab);
 	assert_int_equal(lab_hear(lab, 1, cycle_of(lab)), 0);
 	assert_int_equal(lab_hear(lab, 2, cycle_of(lab)), 0);
 	assert_int_equal(discovery_view_create(lab->discovery, nids, 3, &view),
 			 0);
-	assert_int_equal(discovery_watcher_create(lab->discovery, on_news,
-						  &news, &watcher),
-			 0);
-	assert_int_equal(discovery_watch(watcher, lab_nid(2)), 0);
+	news_clear(lab);
 	assert_int_equal(*discovery_view_alive(view), 7);
 	lab_pass(lab, lab->bounds.dead_after);
 	assert_int_equal(lab_hear(lab, 1, cycle_of(lab)), 0);
 	lab_pass(lab, 1);
 	assert_int_equal(*discovery_view_alive(view), 3);
-	assert_int_equal(news.event, DISCOVERY_DEAD);
-	assert_int_equal(news.count, 1);
+	assert_news(lab, lab_nid(2), SCOLL_DEAD);
+	assert_false(discovery_has_news(lab->discovery));
 }
 
 /* --- leaving --- */
