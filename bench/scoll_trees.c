@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a broadcast takes over each kind of tree, in gaps, by the postal model
- * (scoll/tree/cost.h). Deterministic.
+ * (scoll/tree/test/cost.h). Deterministic.
  *
  *	scoll_trees --latency L --nodes N
  *
@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "scoll/tree/cost.h"
+#include "scoll/tree/test/cost.h"
 #include "sim/rng.h"
 
 #define UNIT       256 /* of logp's option */

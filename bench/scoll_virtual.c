@@ -32,7 +32,7 @@
 #include "../test/scoll-sim/cluster.h"
 #include "base/seam.h"
 #include "rounds.h"
-#include "scoll/tree/cost.h"
+#include "scoll/tree/test/cost.h"
 #include "scoll/tree/tree.h"
 
 #define NODES_MAX     100000

@@ -14,7 +14,7 @@
 #include <sodium.h>
 
 #include "scenario.h"
-#include "scoll/tree/cost.h"
+#include "scoll/tree/test/cost.h"
 
 /* --- scope --- */
 

@@ -120,12 +120,12 @@ int job_new(struct team *team, const struct job_options *options,
 		for (uint32_t i = 0; i < options->node_count; i++)
 			nids[i] = cluster->members[options->nodes[i]].nid;
 	}
-	result = scoll_core_bcast_new_subset(
-		team->group, cluster_now_ns(cluster), nids,
-		(int)options->node_count, job->payload,
-		(int)options->payload_size, job->iovs, job->iov_count,
-		options->flags, (scoll_duration_t)options->timeout_ns, NULL,
-		&job->request);
+	result = scoll_core_bcast_new(team->group, cluster_now_ns(cluster),
+				      nids, (int)options->node_count,
+				      job->payload, (int)options->payload_size,
+				      job->iovs, job->iov_count, options->flags,
+				      (scoll_duration_t)options->timeout_ns,
+				      NULL, &job->request);
 	free(nids);
 	cluster_trace(cluster,
 		      "job %" PRIu32 " over %s at %" PRIu32 ", %" PRIu32
@@ -175,7 +175,7 @@ static void members_mark(struct job *job)
 static uint64_t bulk_ns_of(const struct job *job)
 {
 	const struct scoll_core *core = job->cluster->members[job->root].core;
-	int readers = scoll_core_request_nchildren(job->request);
+	int readers = scoll_request_nchildren(job->request);
 
 	return (uint64_t)job->options.bulk_size * CLUSTER_SECOND /
 	       scoll_core_options(core)->bulk_bandwidth *
@@ -216,7 +216,7 @@ int job_send(struct job *job)
 	uint64_t now_ns = cluster_now_ns(cluster);
 
 	if (result == 0) {
-		job->depth = (uint32_t)scoll_core_request_depth(job->request);
+		job->depth = (uint32_t)scoll_request_depth(job->request);
 		members_mark(job);
 		job->sent_ns = now_ns;
 		job->deadline_ns = deadline_of(job);

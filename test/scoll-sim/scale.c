@@ -21,7 +21,7 @@
 #include <time.h>
 
 #include "cluster.h"
-#include "scoll/tree/cost.h"
+#include "scoll/tree/test/cost.h"
 
 #define LATENCY_NS 8000
 #define GAP_NS     1000

@@ -66,7 +66,7 @@ static struct visit *visit_create(struct member *member, struct job *job,
 {
 	struct cluster *cluster = member->cluster;
 	struct visit *visit = cluster->visits_free;
-	int child_count = scoll_core_request_nchildren(request);
+	int child_count = scoll_request_nchildren(request);
 
 	if (visit == NULL) {
 		visit = cluster_chunk(cluster,
@@ -90,11 +90,11 @@ static struct visit *visit_create(struct member *member, struct job *job,
 					      sizeof(visit->children[0]));
 	for (int i = 0; i < child_count; i++) {
 		struct visit_child *child = &visit->children[i];
-		scoll_nid_t nid = scoll_core_request_child_nid(request, i);
+		scoll_nid_t nid = scoll_request_child_nid(request, i);
 
 		child->index = cluster_member(cluster, nid)->index;
-		child->nodes = (uint32_t)scoll_core_request_childtree_nodes(
-			request, i);
+		child->nodes =
+			(uint32_t)scoll_request_childtree_nodes(request, i);
 		job->nodes[child->index].parent = (int32_t)member->index;
 	}
 	DL_APPEND(member->visits, visit);
@@ -172,7 +172,7 @@ static struct cluster *cluster_of(const struct visit *visit)
 
 static struct visit *visit_of(const scoll_request_t *request, const char *where)
 {
-	struct member *member = scoll_core_request_service(request);
+	struct member *member = scoll_request_service(request);
 	struct visit *visit = request->srq_private;
 
 	if (visit == NULL || visit->request != request ||
@@ -227,7 +227,7 @@ static struct job *job_of_payload(struct member *member,
 /* Our way of knowing a group: it has the nodes that its team has (I6). */
 static void group_check(const struct visit *visit)
 {
-	scoll_group_t *group = scoll_core_request_group(visit->request);
+	scoll_group_t *group = scoll_request_group(visit->request);
 	const struct team *team = visit->job->team;
 
 	if (team->is_oob)
@@ -235,7 +235,7 @@ static void group_check(const struct visit *visit)
 	if (scoll_core_group_nodes(group) != (int)team->node_count ||
 	    scoll_core_group_entities(group) != (int)team->entity_count)
 		visit_fail(visit, "I6: a group has other members");
-	if (strcmp(scoll_core_group_name(group), team->name) != 0)
+	if (strcmp(scoll_group_name(group), team->name) != 0)
 		visit_fail(visit, "a group has another name");
 }
 
@@ -302,7 +302,7 @@ static void bulk_buffer_set(struct visit *visit)
 
 static int pre_request(scoll_request_t *request)
 {
-	struct member *member = scoll_core_request_service(request);
+	struct member *member = scoll_request_service(request);
 	struct cluster *cluster = member->cluster;
 	struct job *job = job_of_payload(member, request);
 	struct job_node *node = &job->nodes[member->index];
@@ -316,7 +316,7 @@ static int pre_request(scoll_request_t *request)
 			     "I2: job %" PRIu32 " comes to %" PRIu32
 			     " a second time",
 			     job->number, member->index);
-	if (scoll_core_request_is_root(request) || !node->is_member)
+	if (scoll_request_is_root(request) || !node->is_member)
 		cluster_fail(cluster, "job %" PRIu32 " is not for %" PRIu32,
 			     job->number, member->index);
 	if (job->team->is_closed && !(job->options.flags & SCOLL_LAST))

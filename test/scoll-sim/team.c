@@ -89,8 +89,8 @@ static void created(int status, scoll_group_t *group, const void *private)
 	team->status = status;
 	team->group = group;
 	if (group != NULL &&
-	    (strcmp(scoll_core_group_name(group), team->name) != 0 ||
-	     scoll_core_group_private(group) != team ||
+	    (strcmp(scoll_group_name(group), team->name) != 0 ||
+	     scoll_group_private(group) != team ||
 	     scoll_core_group_nodes(group) != (int)team->node_count ||
 	     scoll_core_group_entities(group) != (int)team->entity_count))
 		cluster_fail(cluster, "%s: it is another group", team->name);

@@ -396,10 +396,10 @@ scoll_request_t *scoll_bcast_new_subset(scoll_group_t *group,
 {
 	struct scoll *scoll = of_group(group);
 	scoll_request_t *request = NULL;
-	int result = scoll_core_bcast_new_subset(group, now(scoll), nids, count,
-						 buf, len, bulk_iovs, niov,
-						 flags, service_timeout,
-						 private_data, &request);
+	int result =
+		scoll_core_bcast_new(group, now(scoll), nids, count, buf, len,
+				     bulk_iovs, niov, flags, service_timeout,
+				     private_data, &request);
 
 	if (result < 0)
 		errno = -result;
@@ -463,26 +463,6 @@ void scoll_bcast_abort(scoll_request_t *request)
 
 	scoll_core_bcast_abort(request, now(scoll));
 	touch(scoll);
-}
-
-int scoll_request_nchildren(const scoll_request_t *request)
-{
-	return scoll_core_request_nchildren(request);
-}
-
-int scoll_request_childtree_nodes(const scoll_request_t *request, int child)
-{
-	return scoll_core_request_childtree_nodes(request, child);
-}
-
-scoll_nid_t scoll_request_root(const scoll_request_t *request)
-{
-	return scoll_core_request_root(request);
-}
-
-void *scoll_request_service(const scoll_request_t *request)
-{
-	return scoll_core_request_service(request);
 }
 
 int scoll_request_failure_next(const scoll_request_t *request, uint64_t *cursor,

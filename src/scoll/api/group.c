@@ -20,23 +20,15 @@ int scoll_service_register(scoll_t *scoll, scoll_service_id_t svid,
 
 int scoll_service_unregister(scoll_t *scoll, scoll_service_id_t svid)
 {
-	int result;
-
-	scoll_lock(scoll);
-	result = scoll_core_service_unregister(scoll->core, svid);
-	scoll_unlock(scoll);
-	return result;
+	return SCOLL_LOCKED(scoll,
+			    scoll_core_service_unregister(scoll->core, svid));
 }
 
 int scoll_tree_register(scoll_t *scoll, uint8_t type,
 			const struct scoll_tree_ops *ops)
 {
-	int result;
-
-	scoll_lock(scoll);
-	result = scoll_core_tree_register(scoll->core, type, ops);
-	scoll_unlock(scoll);
-	return result;
+	return SCOLL_LOCKED(scoll,
+			    scoll_core_tree_register(scoll->core, type, ops));
 }
 
 int scoll_group_create(scoll_t *scoll, scoll_service_id_t svid,
@@ -79,24 +71,15 @@ scoll_group_t *scoll_oob_group_create(scoll_t *scoll, scoll_service_id_t svid,
 int scoll_group_failure_next(scoll_t *scoll, uint64_t *cursor,
 			     struct scoll_failure *ret_failure)
 {
-	int result;
-
-	scoll_lock(scoll);
-	result =
-		scoll_core_group_failure_next(scoll->core, cursor, ret_failure);
-	scoll_unlock(scoll);
-	return result;
+	return SCOLL_LOCKED(scoll, scoll_core_group_failure_next(
+					   scoll->core, cursor, ret_failure));
 }
 
 int scoll_group_keep(scoll_group_t *group)
 {
 	struct scoll *scoll = scoll_of_group(group);
-	int result;
 
-	scoll_lock(scoll);
-	result = scoll_core_group_keep(group);
-	scoll_unlock(scoll);
-	return result;
+	return SCOLL_LOCKED(scoll, scoll_core_group_keep(group));
 }
 
 void scoll_group_destroy(scoll_group_t *group)
@@ -108,70 +91,42 @@ void scoll_group_destroy(scoll_group_t *group)
 	scoll_unlock_changed(scoll);
 }
 
-/* These two never change. */
-
-const char *scoll_group_name(const scoll_group_t *group)
-{
-	return scoll_core_group_name(group);
-}
-
-const void *scoll_group_private(const scoll_group_t *group)
-{
-	return scoll_core_group_private(group);
-}
-
 /* The core asks an out-of-band group's service, and so changes the handle. */
 int scoll_group_nodes(const scoll_group_t *group)
 {
 	struct scoll *scoll = scoll_of_group(group);
-	int result;
 
-	scoll_lock(scoll);
-	result = scoll_core_group_nodes((scoll_group_t *)group);
-	scoll_unlock(scoll);
-	return result;
+	return SCOLL_LOCKED(scoll,
+			    scoll_core_group_nodes((scoll_group_t *)group));
 }
 
 int scoll_group_entities(const scoll_group_t *group)
 {
 	struct scoll *scoll = scoll_of_group(group);
-	int result;
 
-	scoll_lock(scoll);
-	result = scoll_core_group_entities((scoll_group_t *)group);
-	scoll_unlock(scoll);
-	return result;
+	return SCOLL_LOCKED(scoll,
+			    scoll_core_group_entities((scoll_group_t *)group));
 }
 
 int scoll_get_nchildren(scoll_group_t *group)
 {
 	struct scoll *scoll = scoll_of_group(group);
-	int result;
 
-	scoll_lock(scoll);
-	result = scoll_core_get_nchildren(group);
-	scoll_unlock(scoll);
-	return result;
+	return SCOLL_LOCKED(scoll, scoll_core_get_nchildren(group));
 }
 
 int scoll_get_childtree_nodes(scoll_group_t *group, int child)
 {
 	struct scoll *scoll = scoll_of_group(group);
-	int result;
 
-	scoll_lock(scoll);
-	result = scoll_core_get_childtree_nodes(group, child);
-	scoll_unlock(scoll);
-	return result;
+	return SCOLL_LOCKED(scoll,
+			    scoll_core_get_childtree_nodes(group, child));
 }
 
 int scoll_get_childtree_entities(scoll_group_t *group, int child)
 {
 	struct scoll *scoll = scoll_of_group(group);
-	int result;
 
-	scoll_lock(scoll);
-	result = scoll_core_get_childtree_entities(group, child);
-	scoll_unlock(scoll);
-	return result;
+	return SCOLL_LOCKED(scoll,
+			    scoll_core_get_childtree_entities(group, child));
 }

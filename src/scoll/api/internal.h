@@ -52,6 +52,20 @@ void scoll_unlock(const struct scoll *scoll);
 /* After one that may have something to do or to wait for. */
 void scoll_unlock_changed(struct scoll *scoll);
 
+/* What a call of the core returns, with the lock held. */
+#define SCOLL_LOCKED(scoll, call)                           \
+	({                                                  \
+		__auto_type _r = (scoll_lock(scoll), call); \
+		scoll_unlock(scoll);                        \
+		_r;                                         \
+	})
+#define SCOLL_LOCKED_CHANGED(scoll, call)                   \
+	({                                                  \
+		__auto_type _r = (scoll_lock(scoll), call); \
+		scoll_unlock_changed(scoll);                \
+		_r;                                         \
+	})
+
 /* The instance of a handle. */
 struct scoll *scoll_of_group(const scoll_group_t *group);
 struct scoll *scoll_of_request(const scoll_request_t *request);

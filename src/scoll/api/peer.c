@@ -244,22 +244,12 @@ int scoll_peer_query(scoll_t *scoll, scoll_nid_t nid)
 
 uint32_t scoll_peer_deaths(scoll_t *scoll, scoll_nid_t nid)
 {
-	uint32_t count;
-
-	scoll_lock(scoll);
-	count = discovery_counter(scoll->discovery, nid);
-	scoll_unlock(scoll);
-	return count;
+	return SCOLL_LOCKED(scoll, discovery_counter(scoll->discovery, nid));
 }
 
 bool scoll_is_stealthy(scoll_t *scoll)
 {
-	bool is_stealthy;
-
-	scoll_lock(scoll);
-	is_stealthy = discovery_is_stealthy(scoll->discovery);
-	scoll_unlock(scoll);
-	return is_stealthy;
+	return SCOLL_LOCKED(scoll, discovery_is_stealthy(scoll->discovery));
 }
 
 void scoll_peer_notify(scoll_t *scoll,

@@ -7,26 +7,32 @@
 
 #include "sys/clock.h"
 
+static scoll_request_t *request_new(
+	scoll_group_t *group, const scoll_nid_t *nids, int count,
+	const void *buf, int len, const struct iovec *bulk_iovs, int niov,
+	unsigned flags, scoll_duration_t service_timeout, const void *private)
+{
+	struct scoll *scoll = scoll_of_group(group);
+	scoll_request_t *request = NULL;
+	int result = SCOLL_LOCKED(
+		scoll,
+		scoll_core_bcast_new(group, sys_monotonic_ns(), nids, count,
+				     buf, len, bulk_iovs, niov, flags,
+				     service_timeout, private, &request));
+
+	if (result < 0)
+		errno = -result;
+	return result < 0 ? NULL : request;
+}
+
 scoll_request_t *scoll_bcast_new(scoll_group_t *group, const void *buf, int len,
 				 const struct iovec *bulk_iovs, int niov,
 				 unsigned flags,
 				 scoll_duration_t service_timeout,
 				 const void *private)
 {
-	struct scoll *scoll = scoll_of_group(group);
-	scoll_request_t *request = NULL;
-	int result;
-
-	scoll_lock(scoll);
-	result = scoll_core_bcast_new(group, sys_monotonic_ns(), buf, len,
-				      bulk_iovs, niov, flags, service_timeout,
-				      private, &request);
-	scoll_unlock(scoll);
-	if (result < 0) {
-		errno = -result;
-		return NULL;
-	}
-	return request;
+	return request_new(group, NULL, 0, buf, len, bulk_iovs, niov, flags,
+			   service_timeout, private);
 }
 
 scoll_request_t *scoll_bcast_new_subset(
@@ -34,23 +40,12 @@ scoll_request_t *scoll_bcast_new_subset(
 	const void *buf, int len, const struct iovec *bulk_iovs, int niov,
 	unsigned flags, scoll_duration_t service_timeout, const void *private)
 {
-	struct scoll *scoll = scoll_of_group(group);
-	scoll_request_t *request = NULL;
-	int result = -EINVAL; /* no list is no choice of nobody */
-
-	scoll_lock(scoll);
-	if (nids != NULL)
-		result = scoll_core_bcast_new_subset(group, sys_monotonic_ns(),
-						     nids, count, buf, len,
-						     bulk_iovs, niov, flags,
-						     service_timeout, private,
-						     &request);
-	scoll_unlock(scoll);
-	if (result < 0) {
-		errno = -result;
+	if (nids == NULL) {
+		errno = EINVAL; /* no list is not the empty one */
 		return NULL;
 	}
-	return request;
+	return request_new(group, nids, count, buf, len, bulk_iovs, niov, flags,
+			   service_timeout, private);
 }
 
 void scoll_request_free(scoll_request_t *request)
@@ -66,46 +61,34 @@ int scoll_reply_buffer_post(int child, void *buf, size_t len,
 			    scoll_request_t *request, void *private)
 {
 	struct scoll *scoll = scoll_of_request(request);
-	int result;
 
-	scoll_lock(scoll);
-	result =
-		scoll_core_reply_buffer_post(child, buf, len, request, private);
-	scoll_unlock(scoll);
-	return result;
+	return SCOLL_LOCKED(scoll, scoll_core_reply_buffer_post(
+					   child, buf, len, request, private));
 }
 
 int scoll_bcast_send(scoll_request_t *request)
 {
 	struct scoll *scoll = scoll_of_request(request);
-	int result;
 
-	scoll_lock(scoll);
-	result = scoll_core_bcast_send(request, sys_monotonic_ns());
-	scoll_unlock_changed(scoll);
-	return result;
+	return SCOLL_LOCKED_CHANGED(
+		scoll, scoll_core_bcast_send(request, sys_monotonic_ns()));
 }
 
 int scoll_reply(scoll_request_t *request, const void *buf, size_t len)
 {
 	struct scoll *scoll = scoll_of_request(request);
-	int result;
 
-	scoll_lock(scoll);
-	result = scoll_core_reply(request, sys_monotonic_ns(), buf, len);
-	scoll_unlock_changed(scoll);
-	return result;
+	return SCOLL_LOCKED_CHANGED(
+		scoll, scoll_core_reply(request, sys_monotonic_ns(), buf, len));
 }
 
 int scoll_reply_part(scoll_request_t *request, const void *buf, size_t len)
 {
 	struct scoll *scoll = scoll_of_request(request);
-	int result;
 
-	scoll_lock(scoll);
-	result = scoll_core_reply_part(request, sys_monotonic_ns(), buf, len);
-	scoll_unlock_changed(scoll);
-	return result;
+	return SCOLL_LOCKED_CHANGED(
+		scoll,
+		scoll_core_reply_part(request, sys_monotonic_ns(), buf, len));
 }
 
 void scoll_bcast_abort(scoll_request_t *request)
@@ -115,53 +98,6 @@ void scoll_bcast_abort(scoll_request_t *request)
 	scoll_lock(scoll);
 	scoll_core_bcast_abort(request, sys_monotonic_ns());
 	scoll_unlock_changed(scoll);
-}
-
-/* --- the request's tree, which is fixed when there is a handle --- */
-
-int scoll_request_nchildren(const scoll_request_t *request)
-{
-	return scoll_core_request_nchildren(request);
-}
-
-scoll_nid_t scoll_request_child_nid(const scoll_request_t *request, int child)
-{
-	return scoll_core_request_child_nid(request, child);
-}
-
-int scoll_request_childtree_nodes(const scoll_request_t *request, int child)
-{
-	return scoll_core_request_childtree_nodes(request, child);
-}
-
-int scoll_request_childtree_entities(const scoll_request_t *request, int child)
-{
-	return scoll_core_request_childtree_entities(request, child);
-}
-
-int scoll_request_depth(const scoll_request_t *request)
-{
-	return scoll_core_request_depth(request);
-}
-
-bool scoll_request_is_root(const scoll_request_t *request)
-{
-	return scoll_core_request_is_root(request);
-}
-
-scoll_nid_t scoll_request_root(const scoll_request_t *request)
-{
-	return scoll_core_request_root(request);
-}
-
-scoll_group_t *scoll_request_group(const scoll_request_t *request)
-{
-	return scoll_core_request_group(request);
-}
-
-void *scoll_request_service(const scoll_request_t *request)
-{
-	return scoll_core_request_service(request);
 }
 
 scoll_t *scoll_request_instance(const scoll_request_t *request)
@@ -175,35 +111,25 @@ int scoll_request_child_status(const scoll_request_t *request, int child,
 			       enum scoll_error_type *ret_type)
 {
 	struct scoll *scoll = scoll_of_request(request);
-	int result;
 
-	scoll_lock(scoll);
-	result = scoll_core_request_child_status(request, child, ret_type);
-	scoll_unlock(scoll);
-	return result;
+	return SCOLL_LOCKED(scoll, scoll_core_request_child_status(
+					   request, child, ret_type));
 }
 
 int scoll_request_status(const scoll_request_t *request)
 {
 	struct scoll *scoll = scoll_of_request(request);
-	int result;
 
-	scoll_lock(scoll);
-	result = scoll_core_request_status(request);
-	scoll_unlock(scoll);
-	return result;
+	return SCOLL_LOCKED(scoll, scoll_core_request_status(request));
 }
 
 int scoll_request_failure_next(const scoll_request_t *request, uint64_t *cursor,
 			       struct scoll_failure *ret_failure)
 {
 	struct scoll *scoll = scoll_of_request(request);
-	int result;
 
-	scoll_lock(scoll);
-	result = scoll_core_request_failure_next(request, cursor, ret_failure);
-	scoll_unlock(scoll);
-	return result;
+	return SCOLL_LOCKED(scoll, scoll_core_request_failure_next(
+					   request, cursor, ret_failure));
 }
 
 void scoll_request_times(const scoll_request_t *request,

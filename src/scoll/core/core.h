@@ -128,7 +128,8 @@ int core_callback_call(const struct core_callback *callback);
  * --- calls of the user ---
  *
  * As those of scoll.h with the same ending; `now_ns` where something may start.
- * Those that return a pointer there return a negative errno here.
+ * Those that return a pointer there return a negative errno here. Calls that
+ * return what never changes need no lock: the core has them as in scoll.h.
  */
 
 int scoll_core_service_register(struct scoll_core *core,
@@ -159,8 +160,6 @@ int scoll_core_oob_group_create(struct scoll_core *core,
 struct scoll_core *scoll_core_of_group(const scoll_group_t *group);
 int scoll_core_group_keep(scoll_group_t *group);
 void scoll_core_group_destroy(scoll_group_t *group, uint64_t now_ns);
-const char *scoll_core_group_name(const scoll_group_t *group);
-const void *scoll_core_group_private(const scoll_group_t *group);
 /* Of the create callback that is being called. */
 int scoll_core_group_failure_next(const struct scoll_core *core,
 				  uint64_t *cursor,
@@ -172,16 +171,12 @@ int scoll_core_get_nchildren(scoll_group_t *group);
 int scoll_core_get_childtree_nodes(scoll_group_t *group, int child);
 int scoll_core_get_childtree_entities(scoll_group_t *group, int child);
 
-int scoll_core_bcast_new(scoll_group_t *group, uint64_t now_ns, const void *buf,
+/* Both scoll_bcast_new and scoll_bcast_new_subset. nids NULL: all members. */
+int scoll_core_bcast_new(scoll_group_t *group, uint64_t now_ns,
+			 const scoll_nid_t *nids, int count, const void *buf,
 			 int len, const struct iovec *bulk_iovs, int niov,
 			 unsigned flags, scoll_duration_t service_timeout,
 			 const void *private, scoll_request_t **ret_request);
-/* nids NULL: everybody, as scoll_core_bcast_new. */
-int scoll_core_bcast_new_subset(
-	scoll_group_t *group, uint64_t now_ns, const scoll_nid_t *nids,
-	int count, const void *buf, int len, const struct iovec *bulk_iovs,
-	int niov, unsigned flags, scoll_duration_t service_timeout,
-	const void *private, scoll_request_t **ret_request);
 void scoll_core_request_free(scoll_request_t *request, uint64_t now_ns);
 int scoll_core_reply_buffer_post(int child, void *buf, size_t len,
 				 scoll_request_t *request, void *private);
@@ -193,18 +188,6 @@ int scoll_core_reply_part(scoll_request_t *request, uint64_t now_ns,
 void scoll_core_bcast_abort(scoll_request_t *request, uint64_t now_ns);
 
 struct scoll_core *scoll_core_of_request(const scoll_request_t *request);
-int scoll_core_request_nchildren(const scoll_request_t *request);
-scoll_nid_t scoll_core_request_child_nid(const scoll_request_t *request,
-					 int child);
-int scoll_core_request_childtree_nodes(const scoll_request_t *request,
-				       int child);
-int scoll_core_request_childtree_entities(const scoll_request_t *request,
-					  int child);
-int scoll_core_request_depth(const scoll_request_t *request);
-bool scoll_core_request_is_root(const scoll_request_t *request);
-scoll_nid_t scoll_core_request_root(const scoll_request_t *request);
-scoll_group_t *scoll_core_request_group(const scoll_request_t *request);
-void *scoll_core_request_service(const scoll_request_t *request);
 int scoll_core_request_child_status(const scoll_request_t *request, int child,
 				    enum scoll_error_type *ret_type);
 int scoll_core_request_status(const scoll_request_t *request);

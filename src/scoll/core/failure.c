@@ -73,7 +73,7 @@ void bcast_fail_self(struct bcast *bcast, int status,
 
 static bool is_below(const struct child *child, uint32_t rank)
 {
-	struct scoll_tree_range ranges[TREE_RANGES_MAX];
+	struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
 	uint32_t count = group_tree_ranges(child->bcast->tree,
 					   child->place->rank, ranges);
 
@@ -129,7 +129,7 @@ static void failure_tell(const struct bcast *bcast,
 static bool subtree_rank(const struct bcast *bcast, uint32_t top, uint32_t at,
 			 uint32_t *ret_rank)
 {
-	struct scoll_tree_range ranges[TREE_RANGES_MAX];
+	struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
 	uint32_t count = group_tree_ranges(bcast->tree, top, ranges);
 
 	for (uint32_t i = 0; i < count; i++) {

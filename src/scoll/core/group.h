@@ -274,5 +274,6 @@ struct group_tree *group_tree_ref(struct group_tree *tree);
 void group_tree_unref(struct group_tree *tree);
 DEFINE_AUTO(struct group_tree, group_tree_unref)
 /* The ranks in the subtree of rank, as ranges; returns how many. */
-uint32_t group_tree_ranges(const struct group_tree *tree, uint32_t rank,
-			   struct scoll_tree_range ret_ranges[TREE_RANGES_MAX]);
+uint32_t group_tree_ranges(
+	const struct group_tree *tree, uint32_t rank,
+	struct scoll_tree_range ret_ranges[SCOLL_TREE_RANGES_MAX]);

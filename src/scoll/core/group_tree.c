@@ -45,17 +45,18 @@ void group_tree_unref(struct group_tree *tree)
 	free(tree);
 }
 
-uint32_t group_tree_ranges(const struct group_tree *tree, uint32_t rank,
-			   struct scoll_tree_range ret_ranges[TREE_RANGES_MAX])
+uint32_t group_tree_ranges(
+	const struct group_tree *tree, uint32_t rank,
+	struct scoll_tree_range ret_ranges[SCOLL_TREE_RANGES_MAX])
 {
-	return tree_ranges(&tree->tree, 0, rank, ret_ranges);
+	return tree_ranges(&tree->tree, rank, ret_ranges);
 }
 
 /* Entities in the subtree of a rank. -EINVAL: it is not of so many nodes. */
 static int entities_below(const struct group_tree *tree, uint32_t rank,
 			  uint32_t nodes, uint32_t *ret_entities)
 {
-	struct scoll_tree_range ranges[TREE_RANGES_MAX];
+	struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
 	uint32_t count = group_tree_ranges(tree, rank, ranges);
 	uint64_t covered = 0;
 	uint32_t sum = 0;
@@ -112,7 +113,7 @@ static int tree_create(const struct group_options *options,
 		return rank;
 	if (tree_init(options->tree_types, type, seating->count, &tree) < 0)
 		return -EINVAL;
-	result = tree_view_create(&tree, order, 0, (uint32_t)rank, &view);
+	result = tree_view_create(&tree, order, (uint32_t)rank, &view);
 	if (result < 0)
 		return result;
 	made = calloc(1, sizeof(*made) +

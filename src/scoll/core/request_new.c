@@ -179,11 +179,11 @@ static int new_check(const struct bcast *bcast)
 	return 0;
 }
 
-int scoll_core_bcast_new_subset(
-	scoll_group_t *group, uint64_t now_ns, const scoll_nid_t *nids,
-	int count, const void *buf, int len, const struct iovec *bulk_iovs,
-	int niov, unsigned flags, scoll_duration_t service_timeout,
-	const void *private, scoll_request_t **ret_request)
+int scoll_core_bcast_new(scoll_group_t *group, uint64_t now_ns,
+			 const scoll_nid_t *nids, int count, const void *buf,
+			 int len, const struct iovec *bulk_iovs, int niov,
+			 unsigned flags, scoll_duration_t service_timeout,
+			 const void *private, scoll_request_t **ret_request)
 {
 	struct scoll_core *core = group_table_owner(group->table);
 	_auto_(choice_unrefp) struct choice *choice = NULL;
@@ -235,17 +235,6 @@ int scoll_core_bcast_new_subset(
 	core->stats.requests++;
 	*ret_request = &bcast->public;
 	return 0;
-}
-
-int scoll_core_bcast_new(scoll_group_t *group, uint64_t now_ns, const void *buf,
-			 int len, const struct iovec *bulk_iovs, int niov,
-			 unsigned flags, scoll_duration_t service_timeout,
-			 const void *private, scoll_request_t **ret_request)
-{
-	return scoll_core_bcast_new_subset(group, now_ns, NULL, 0, buf, len,
-					   bulk_iovs, niov, flags,
-					   service_timeout, private,
-					   ret_request);
 }
 
 void scoll_core_request_free(scoll_request_t *request, uint64_t now_ns)

@@ -21,56 +21,53 @@ struct scoll_core *scoll_core_of_request(const scoll_request_t *request)
 	return bcast_of(request)->core;
 }
 
-int scoll_core_request_nchildren(const scoll_request_t *request)
+int scoll_request_nchildren(const scoll_request_t *request)
 {
 	return (int)bcast_of(request)->tree->child_count;
 }
 
-scoll_nid_t scoll_core_request_child_nid(const scoll_request_t *request,
-					 int child)
+scoll_nid_t scoll_request_child_nid(const scoll_request_t *request, int child)
 {
 	const struct group_child *place = place_of(request, child);
 
 	return place != NULL ? place->nid : SCOLL_NID_ANY;
 }
 
-int scoll_core_request_childtree_nodes(const scoll_request_t *request,
-				       int child)
+int scoll_request_childtree_nodes(const scoll_request_t *request, int child)
 {
 	const struct group_child *place = place_of(request, child);
 
 	return place != NULL ? (int)place->nodes : -EINVAL;
 }
 
-int scoll_core_request_childtree_entities(const scoll_request_t *request,
-					  int child)
+int scoll_request_childtree_entities(const scoll_request_t *request, int child)
 {
 	const struct group_child *place = place_of(request, child);
 
 	return place != NULL ? (int)place->entities : -EINVAL;
 }
 
-int scoll_core_request_depth(const scoll_request_t *request)
+int scoll_request_depth(const scoll_request_t *request)
 {
 	return (int)bcast_of(request)->tree->depth;
 }
 
-bool scoll_core_request_is_root(const scoll_request_t *request)
+bool scoll_request_is_root(const scoll_request_t *request)
 {
 	return bcast_of(request)->is_root;
 }
 
-scoll_nid_t scoll_core_request_root(const scoll_request_t *request)
+scoll_nid_t scoll_request_root(const scoll_request_t *request)
 {
 	return bcast_of(request)->root;
 }
 
-scoll_group_t *scoll_core_request_group(const scoll_request_t *request)
+scoll_group_t *scoll_request_group(const scoll_request_t *request)
 {
 	return bcast_of(request)->group;
 }
 
-void *scoll_core_request_service(const scoll_request_t *request)
+void *scoll_request_service(const scoll_request_t *request)
 {
 	const struct bcast *bcast = bcast_of(request);
 
@@ -108,12 +105,12 @@ struct scoll_core *scoll_core_of_group(const scoll_group_t *group)
 	return group_table_owner(group->table);
 }
 
-const char *scoll_core_group_name(const scoll_group_t *group)
+const char *scoll_group_name(const scoll_group_t *group)
 {
 	return group->name;
 }
 
-const void *scoll_core_group_private(const scoll_group_t *group)
+const void *scoll_group_private(const scoll_group_t *group)
 {
 	return group->private;
 }

@@ -15,10 +15,9 @@ const struct scoll_tree_ops *tree_type_ops(const struct tree_types *types,
 					   uint32_t number);
 
 /*
- * Children of a tree rank in the order in which they are served, as tree
- * ranks; returns how many. ranks, which is scratch, and ret_children have room
+ * Children in the order in which they are served; returns how many. ranks, which is scratch, and ret_children have room
  * for capacity of them, which is enough. -EINVAL: they are more, or not its.
  */
 int64_t tree_children(const struct tree *tree, enum scoll_order order,
-		      uint32_t tree_rank, uint32_t capacity, uint32_t *ranks,
+		      uint32_t rank, uint32_t capacity, uint32_t *ranks,
 		      struct tree_child *ret_children);

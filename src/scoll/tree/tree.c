@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Questions about a tree, with ranks turned into tree ranks and back. A range
- * of tree ranks that goes past the last rank becomes two; ranges of a subtree
- * do not overlap, so that this happens to one at most.
- */
+/* Questions about a tree, to the kind that it is of. */
 #include "scoll/tree/tree.h"
 
 #include <assert.h>
@@ -32,19 +28,12 @@ int tree_init(const struct tree_types *types, scoll_tree_type_t type,
 	return 0;
 }
 
-static uint32_t from(const struct tree *tree, uint32_t root, uint32_t rank)
-{
-	assert(root < tree->shape.node_count && rank < tree->shape.node_count);
-	return tree_rank_from(rank, root, tree->shape.node_count);
-}
-
-struct scoll_tree_node tree_node(const struct tree *tree, uint32_t root,
-				 uint32_t rank)
+struct scoll_tree_node tree_node(const struct tree *tree, uint32_t rank)
 {
 	struct scoll_tree_node node;
 
-	tree->ops->node(&tree->shape, from(tree, root, rank), &node);
-	node.parent = tree_rank_to(node.parent, root, tree->shape.node_count);
+	assert(rank < tree->shape.node_count);
+	tree->ops->node(&tree->shape, rank, &node);
 	return node;
 }
 
@@ -53,41 +42,27 @@ uint32_t tree_width(const struct tree *tree)
 	return tree->ops->children(&tree->shape, 0, NULL, 0);
 }
 
-uint32_t tree_ranges(const struct tree *tree, uint32_t root, uint32_t rank,
-		     struct scoll_tree_range ret_ranges[TREE_RANGES_MAX])
+uint32_t tree_ranges(const struct tree *tree, uint32_t rank,
+		     struct scoll_tree_range ret_ranges[SCOLL_TREE_RANGES_MAX])
 {
-	struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
-	uint32_t tree_rank = from(tree, root, rank);
-	uint32_t range_count = 1, count = 0;
+	uint32_t count;
 
-	if (tree->ops->ranges != NULL)
-		range_count =
-			tree->ops->ranges(&tree->shape, tree_rank, ranges);
-	else
-		ranges[0] = (struct scoll_tree_range){
-			tree_rank, tree_node(tree, root, rank).size
-		};
-	if (range_count > SCOLL_TREE_RANGES_MAX)
+	if (tree->ops->ranges == NULL) {
+		ret_ranges[0] =
+			(struct scoll_tree_range){ rank,
+						   tree_node(tree, rank).size };
+		count = 1;
+	} else {
+		count = tree->ops->ranges(&tree->shape, rank, ret_ranges);
+	}
+	if (count > SCOLL_TREE_RANGES_MAX)
 		return 0;
-	for (uint32_t i = 0; i < range_count; i++) {
-		struct scoll_tree_range range = ranges[i];
-		uint32_t first, to_end;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct scoll_tree_range *range = &ret_ranges[i];
 
-		if (range.first >= tree->shape.node_count ||
-		    range.count > tree->shape.node_count - range.first)
+		if (range->first >= tree->shape.node_count ||
+		    range->count > tree->shape.node_count - range->first)
 			return 0;
-		first = tree_rank_to(range.first, root, tree->shape.node_count);
-		to_end = tree->shape.node_count - first;
-		if (range.count > to_end) {
-			ret_ranges[count++] =
-				(struct scoll_tree_range){ first, to_end };
-			range.count -= to_end;
-			first = 0;
-		}
-		if (count >= TREE_RANGES_MAX)
-			return 0; /* they overlap */
-		ret_ranges[count++] =
-			(struct scoll_tree_range){ first, range.count };
 	}
 	return count;
 }

@@ -5,14 +5,11 @@
  * answered in O(log n), but for the list of a node's children, which takes as
  * long as it is.
  *
- * Two numberings: a node's *rank* is its place in its group, 0..n-1. Its *tree
- * rank* counts from the root, (rank - root + n) mod n, so that a shape has but
- * one root, 0. Plug-ins speak of tree ranks only; views, and functions that
- * take a root, of ranks.
+ * Nodes have ranks from 0 to n - 1; the root is 0. The members of a group are
+ * turned so that this holds: see scoll/core/choice.h.
  *
  * A tree is a value: it needs no clean-up, may be copied and is read only once
- * it is made, by as many threads as like. Views are made once for each root and
- * kept by the caller.
+ * it is made, by as many threads as like.
  */
 #pragma once
 
@@ -57,8 +54,7 @@ int tree_type_check(const struct tree_types *types, scoll_tree_type_t type);
 
 /* --- trees --- */
 
-#define TREE_NODES_MAX  (UINT32_C(1) << 31)
-#define TREE_RANGES_MAX (SCOLL_TREE_RANGES_MAX + 1) /* one may wrap around */
+#define TREE_NODES_MAX (UINT32_C(1) << 31)
 
 struct tree {
 	const struct scoll_tree_ops *ops;
@@ -73,31 +69,15 @@ struct tree {
 int tree_init(const struct tree_types *types, scoll_tree_type_t type,
 	      uint32_t node_count, struct tree *ret_tree);
 
-/* Between the numberings; root and rank are below node_count. */
-static inline uint32_t tree_rank_from(uint32_t rank, uint32_t root,
-				      uint32_t node_count)
-{
-	return rank >= root ? rank - root : node_count - root + rank;
-}
-
-static inline uint32_t tree_rank_to(uint32_t tree_rank, uint32_t root,
-				    uint32_t node_count)
-{
-	return tree_rank < node_count - root ? tree_rank + root
-					     : tree_rank - (node_count - root);
-}
-
-/* One node and its subtree; the root's parent is its own rank. */
-struct scoll_tree_node tree_node(const struct tree *tree, uint32_t root,
-				 uint32_t rank);
+/* One node and its subtree; rank < node_count, here and below. */
+struct scoll_tree_node tree_node(const struct tree *tree, uint32_t rank);
 /*
- * The subtree's ranks as ranges, rising as tree ranks; returns how many, 0 when
- * the kind's own are none of this tree, which they are checked for. With
- * sums over the group's order they say what a subtree has, and who is lost with
- * it.
+ * The subtree's ranks as ranges; returns how many, 0 when the kind's own are
+ * none of this tree, which they are checked for. With sums over the group's
+ * order they say what a subtree has, and which nodes are lost with it.
  */
-uint32_t tree_ranges(const struct tree *tree, uint32_t root, uint32_t rank,
-		     struct scoll_tree_range ret_ranges[TREE_RANGES_MAX]);
+uint32_t tree_ranges(const struct tree *tree, uint32_t rank,
+		     struct scoll_tree_range ret_ranges[SCOLL_TREE_RANGES_MAX]);
 /*
  * How many children the root has. No node of a built-in type has more. Takes as
  * long as the list of them.
@@ -114,18 +94,17 @@ struct tree_child {
 
 struct tree_view {
 	uint32_t rank;
-	uint32_t root;
-	struct scoll_tree_node node; /* the root's parent is its own rank */
+	struct scoll_tree_node node;
 	uint32_t child_count;
 	struct tree_child
 		children[]; /* in the order in which they are served */
 };
 
 /*
- * What the node `rank` has to know of the tree rooted at `root`. -EINVAL: one
- * of them is not below node_count, or what the kind says of the node and its
- * children is no tree; -ENOMEM.
+ * What the node `rank` has to know of the tree. -EINVAL: rank is not below
+ * node_count, or what the kind says of the node and its children is no tree;
+ * -ENOMEM.
  */
 int tree_view_create(const struct tree *tree, enum scoll_order order,
-		     uint32_t root, uint32_t rank, struct tree_view **ret_view);
+		     uint32_t rank, struct tree_view **ret_view);
 void tree_view_destroy(struct tree_view *view);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The order in which children are served: the deepest subtree first, since
- * what takes longest should start first; of equals the higher tree rank, which
+ * what takes longest should start first; of equals the higher rank, which
  * has the larger subtree where subtrees are ranges.
  */
 #include <errno.h>
@@ -27,13 +27,13 @@ static int by_depth(const void *left, const void *right)
 }
 
 int64_t tree_children(const struct tree *tree, enum scoll_order order,
-		      uint32_t tree_rank, uint32_t capacity, uint32_t *ranks,
+		      uint32_t parent, uint32_t capacity, uint32_t *ranks,
 		      struct tree_child *ret_children)
 {
 	int (*compare)(const void *, const void *) =
 		order == SCOLL_ORDER_DEPTH ? by_depth : by_rank;
 	const struct scoll_tree_shape *shape = &tree->shape;
-	uint32_t count = tree->ops->children(shape, tree_rank, ranks, capacity);
+	uint32_t count = tree->ops->children(shape, parent, ranks, capacity);
 	bool is_sorted = true;
 
 	if (count > capacity)
@@ -46,7 +46,7 @@ int64_t tree_children(const struct tree *tree, enum scoll_order order,
 		if (rank >= shape->node_count)
 			return -EINVAL;
 		tree->ops->node(shape, rank, &node);
-		if (node.parent != tree_rank)
+		if (node.parent != parent)
 			return -EINVAL;
 		ret_children[i] =
 			(struct tree_child){ rank, node.size, node.depth };
@@ -79,66 +79,46 @@ static bool is_tree(const struct tree_view *view, uint32_t node_count)
 }
 
 static int children_fill(struct tree_view *view, const struct tree *tree,
-			 enum scoll_order order, uint32_t at)
+			 enum scoll_order order)
 {
 	_auto_(freep) uint32_t *ranks =
 		calloc(view->child_count, sizeof(*ranks));
 
 	if (ranks == NULL)
 		return -ENOMEM;
-	if (tree_children(tree, order, at, view->child_count, ranks,
-			  view->children) != view->child_count)
-		return -EINVAL;
-	return 0;
-}
-
-static int view_fill(struct tree_view *view, const struct tree *tree,
-		     enum scoll_order order, uint32_t at)
-{
-	uint32_t node_count = tree->shape.node_count;
-	int result = 0;
-
-	if (view->child_count > 0)
-		result = children_fill(view, tree, order, at);
-	if (result < 0)
-		return result;
-	if (!is_tree(view, node_count))
-		return -EINVAL;
-	for (uint32_t i = 0; i < view->child_count; i++)
-		view->children[i].rank = tree_rank_to(view->children[i].rank,
-						      view->root, node_count);
-	view->node.parent =
-		tree_rank_to(view->node.parent, view->root, node_count);
-	return 0;
+	return tree_children(tree, order, view->rank, view->child_count, ranks,
+			     view->children) == view->child_count
+		       ? 0
+		       : -EINVAL;
 }
 
 int tree_view_create(const struct tree *tree, enum scoll_order order,
-		     uint32_t root, uint32_t rank, struct tree_view **ret_view)
+		     uint32_t rank, struct tree_view **ret_view)
 {
 	uint32_t node_count = tree->shape.node_count;
 	struct scoll_tree_node node;
 	struct tree_view *view;
-	uint32_t at, child_count = 0;
+	uint32_t child_count = 0;
 	int result;
 
-	if (root >= node_count || rank >= node_count)
+	if (rank >= node_count)
 		return -EINVAL;
-	at = tree_rank_from(rank, root, node_count);
-	tree->ops->node(&tree->shape, at, &node);
+	node = tree_node(tree, rank);
 	if (node.parent >= node_count)
 		return -EINVAL;
 	if (node.depth > 0)
-		child_count = tree->ops->children(&tree->shape, at, NULL, 0);
+		child_count = tree->ops->children(&tree->shape, rank, NULL, 0);
 	if (child_count >= node_count)
 		return -EINVAL;
 	view = malloc(sizeof(*view) + child_count * sizeof(view->children[0]));
 	if (view == NULL)
 		return -ENOMEM;
 	view->rank = rank;
-	view->root = root;
 	view->node = node;
 	view->child_count = child_count;
-	result = view_fill(view, tree, order, at);
+	result = child_count > 0 ? children_fill(view, tree, order) : 0;
+	if (result == 0 && !is_tree(view, node_count))
+		result = -EINVAL;
 	if (result < 0) {
 		tree_view_destroy(view);
 		return result;

@@ -83,7 +83,7 @@ static void dead_member_P01_B26_stops_it_before_any_message(void **state)
 	assert_int_equal(cast.sends, 0);
 	cast_request_free(&cast, request);
 	request = cast_request(&cast, 0, group, "x", 1, SCOLL_ALIVE_ONLY, 0);
-	assert_int_equal(scoll_core_request_nchildren(request), 2);
+	assert_int_equal(scoll_request_nchildren(request), 2);
 	cast_send(&cast, request);
 	cast_run(&cast);
 	assert_int_equal(cast.members[0].sum, 3);
@@ -108,8 +108,8 @@ static void living_B39_are_those_of_the_making_or_it_is_made_again(void **state)
 	assert_int_equal(cast.members[0].sum, 4);
 	for (int i = 0; i < 4; i++)
 		given_dead(cast.members[0].given, cast_nid(i));
-	assert_int_equal(scoll_core_bcast_new(group, 1, "x", 1, NULL, 0,
-					      SCOLL_ALIVE_ONLY, 0, NULL,
+	assert_int_equal(scoll_core_bcast_new(group, 1, NULL, 0, "x", 1, NULL,
+					      0, SCOLL_ALIVE_ONLY, 0, NULL,
 					      &request),
 			 -EHOSTDOWN);
 	for (int i = 0; i < 4; i++)

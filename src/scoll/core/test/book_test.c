@@ -190,7 +190,7 @@ static void member_may_be_the_root_of_what_it_has_learned(void **state)
 	cast_bcast(&cast, 0, group, "first");
 	owed = cast.members[5].request;
 	assert_non_null(owed);
-	cast_send(&cast, cast_request(&cast, 5, scoll_core_request_group(owed),
+	cast_send(&cast, cast_request(&cast, 5, scoll_request_group(owed),
 				      "second", 6, 0, 0));
 	cast_run(&cast);
 	assert_int_equal(cast.members[5].sum, 13);

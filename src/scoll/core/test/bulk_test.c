@@ -18,7 +18,7 @@ static void check_bulk(struct member *member, scoll_request_t *request)
 {
 	assert_int_equal(request->srq_bulk_status, 0);
 	assert_int_equal(request->srq_bulk_len, SIZE);
-	if (!scoll_core_request_is_root(request))
+	if (!scoll_request_is_root(request))
 		assert_memory_equal(request->srq_bulk_iovs->iov_base, source,
 				    SIZE);
 }

@@ -17,7 +17,7 @@ static const char *const type_names[SCOLL_ERROR_COUNT] = {
 
 static struct member *member_of(scoll_request_t *request)
 {
-	return scoll_core_request_service(request);
+	return scoll_request_service(request);
 }
 
 static void note(struct member *member, const char *format, ...)
@@ -56,7 +56,7 @@ static void work_destroy(struct work *work)
 int cast_buffers_post(struct member *member, scoll_request_t *request)
 {
 	struct work *work = request->srq_private;
-	int count = scoll_core_request_nchildren(request);
+	int count = scoll_request_nchildren(request);
 
 	if (member->posts_nothing)
 		return 0;
@@ -148,8 +148,8 @@ static void incoming_reply(scoll_reply_t *reply)
 	else
 		note(member, "part:%d.%d", reply->srp_child, reply->srp_part);
 	member->reply = *reply;
-	assert_int_equal(reply->srp_src, scoll_core_request_child_nid(
-						 request, reply->srp_child));
+	assert_int_equal(reply->srp_src,
+			 scoll_request_child_nid(request, reply->srp_child));
 	assert_ptr_equal(reply->srp_private, work);
 	if (reply->srp_status == 0 && reply->srp_len == sizeof(value)) {
 		memcpy(&value, reply->srp_buf, sizeof(value));
@@ -210,7 +210,7 @@ static void post_reply(scoll_request_t *request)
 	member->status = scoll_core_request_status(request);
 	member->sum = work->sum;
 	failures_note(member, request);
-	if (scoll_core_request_is_root(request)) {
+	if (scoll_request_is_root(request)) {
 		work_destroy(work);
 		member->request = NULL;
 		return;
@@ -368,8 +368,8 @@ scoll_request_t *cast_request(struct cast *cast, int root, scoll_group_t *group,
 	struct member *member = &cast->members[root];
 	scoll_request_t *request;
 
-	assert_int_equal(scoll_core_bcast_new(group, cast->now_ns, buf, len,
-					      NULL, 0, flags, timeout,
+	assert_int_equal(scoll_core_bcast_new(group, cast->now_ns, NULL, 0, buf,
+					      len, NULL, 0, flags, timeout,
 					      work_create(member), &request),
 			 0);
 	assert_int_equal(cast_buffers_post(member, request), 0);
@@ -386,8 +386,8 @@ int cast_request_try(struct cast *cast, int root, scoll_group_t *group,
 	scoll_request_t *request;
 	int result;
 
-	result = scoll_core_bcast_new(group, cast->now_ns, "try", 3, iovs,
-				      count, 0, 0, work, &request);
+	result = scoll_core_bcast_new(group, cast->now_ns, NULL, 0, "try", 3,
+				      iovs, count, 0, 0, work, &request);
 	if (result < 0) {
 		work_destroy(work);
 		return result;
@@ -408,9 +408,9 @@ scoll_request_t *cast_bulk_request(struct cast *cast, int root,
 	struct member *member = &cast->members[root];
 	scoll_request_t *request;
 
-	assert_int_equal(scoll_core_bcast_new(group, cast->now_ns, "x", 1, iovs,
-					      count, 0, 0, work_create(member),
-					      &request),
+	assert_int_equal(scoll_core_bcast_new(group, cast->now_ns, NULL, 0, "x",
+					      1, iovs, count, 0, 0,
+					      work_create(member), &request),
 			 0);
 	assert_int_equal(cast_buffers_post(member, request), 0);
 	return request;
@@ -423,9 +423,9 @@ scoll_request_t *cast_request_of(struct cast *cast, int root,
 	struct member *member = &cast->members[root];
 	scoll_request_t *request;
 
-	assert_int_equal(scoll_core_bcast_new_subset(
-				 group, cast->now_ns, nids, count, "x", 1, NULL,
-				 0, 0, 0, work_create(member), &request),
+	assert_int_equal(scoll_core_bcast_new(group, cast->now_ns, nids, count,
+					      "x", 1, NULL, 0, 0, 0,
+					      work_create(member), &request),
 			 0);
 	assert_int_equal(cast_buffers_post(member, request), 0);
 	return request;

@@ -29,8 +29,8 @@ static void last_L01_ends_the_group_when_the_reply_has_left(void **state)
 	cast_bcast(&cast, 0, group, "x");
 	cast_rule(&cast, MOVE_REPLY, 2, 0, FATE_HOLD, -1);
 	cast_send(&cast, cast_request(&cast, 0, group, "y", 1, SCOLL_LAST, 0));
-	assert_int_equal(scoll_core_bcast_new(group, 1, "z", 1, NULL, 0, 0, 0,
-					      NULL, &request),
+	assert_int_equal(scoll_core_bcast_new(group, 1, NULL, 0, "z", 1, NULL,
+					      0, 0, 0, NULL, &request),
 			 -ESHUTDOWN);
 	cast_run(&cast);
 	assert_groups(&cast, 1, 2, 0);
@@ -106,8 +106,8 @@ static void last_L01_of_a_root_that_has_not_made_the_group(void **state)
 	cast_bcast(&cast, 0, group, "x");
 	owed = cast.members[1].request;
 	cast.members[1].keeps_quiet = false;
-	cast_send(&cast, cast_request(&cast, 1, scoll_core_request_group(owed),
-				      "y", 1, SCOLL_LAST, 0));
+	cast_send(&cast, cast_request(&cast, 1, scoll_request_group(owed), "y",
+				      1, SCOLL_LAST, 0));
 	cast_run(&cast);
 	assert_int_equal(cast.members[1].sum, 3);
 	assert_int_equal(scoll_core_reply(owed, cast.now_ns, "x", 1), 0);

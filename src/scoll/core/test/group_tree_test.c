@@ -134,7 +134,7 @@ static void tree_check(struct scoll_group *group, struct choice *choice,
 	}
 	for (uint32_t rank = 0; rank < seating.count; rank++) {
 		const struct group_tree *tree = trees[rank], *parent;
-		struct scoll_tree_range ranges[TREE_RANGES_MAX];
+		struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
 		uint32_t below = 0;
 		int child;
 

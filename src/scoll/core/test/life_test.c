@@ -322,8 +322,8 @@ static void delayed_G04_F05_leaves_less_room_for_the_payload(void **state)
 
 	cast_init(&cast, 20, SCOLL_TREE_BINOMIAL);
 	group = cast_group(&cast, 0, 0, 20);
-	assert_int_equal(scoll_core_bcast_new(group, 1, bytes, 3700, NULL, 0, 0,
-					      0, NULL, &request),
+	assert_int_equal(scoll_core_bcast_new(group, 1, NULL, 0, bytes, 3700,
+					      NULL, 0, 0, 0, NULL, &request),
 			 -EMSGSIZE);
 	cast_bcast(&cast, 0, group, "small");
 	cast_send(&cast, cast_request(&cast, 0, group, bytes, 3700, 0, 0));
@@ -342,15 +342,15 @@ static void handle_T06_G18_has_name_private_and_its_tree(void **state)
 	group = cast_group(&cast, 0, 0, 8);
 	cast.tree = SCOLL_TREE_BINOMIAL;
 	other = cast_group(&cast, 0, 0, 8);
-	assert_string_equal(scoll_core_group_name(group), "the cast");
-	assert_ptr_equal(scoll_core_group_private(group), &cast.members[0]);
+	assert_string_equal(scoll_group_name(group), "the cast");
+	assert_ptr_equal(scoll_group_private(group), &cast.members[0]);
 	assert_int_equal(scoll_core_get_nchildren(group), 7);
 	assert_int_equal(scoll_core_get_nchildren(other), 3);
 	cast.members[1].keeps_quiet = true;
 	cast_bcast(&cast, 0, group, "x");
-	learned = scoll_core_request_group(cast.members[1].request);
-	assert_string_equal(scoll_core_group_name(learned), "the cast");
-	assert_null(scoll_core_group_private(learned));
+	learned = scoll_request_group(cast.members[1].request);
+	assert_string_equal(scoll_group_name(learned), "the cast");
+	assert_null(scoll_group_private(learned));
 	assert_int_equal(scoll_core_reply(cast.members[1].request, cast.now_ns,
 					  NULL, 0),
 			 0);

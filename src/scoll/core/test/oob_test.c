@@ -48,8 +48,8 @@ static void oob_G05_G06_F04_is_local_and_needs_a_callback(void **state)
 	group = oob_create(&cast, 0);
 	assert_int_equal(cast.members[0].oob_calls, 0);
 	assert_int_equal(cast.sends, 0);
-	assert_string_equal(scoll_core_group_name(group), "fid");
-	assert_ptr_equal(scoll_core_group_private(group), &cast);
+	assert_string_equal(scoll_group_name(group), "fid");
+	assert_ptr_equal(scoll_group_private(group), &cast);
 	cast_finish(&cast, group);
 }
 

@@ -55,7 +55,7 @@ static void root_G08_G15_P15_may_be_any_member_at_the_same_time(void **state)
 	cast.members[3].keeps_quiet = true;
 	cast_bcast(&cast, 0, group, "second");
 	owed = cast.members[3].request;
-	other = scoll_core_request_group(owed);
+	other = scoll_request_group(owed);
 	cast_script_clear(&cast);
 	cast_send(&cast, cast_request(&cast, 3, other, "third", 5, 0, 0));
 	cast_run(&cast);
@@ -257,8 +257,8 @@ static void order_R09_P19_is_deepest_first_and_before_other_traffic(
 	cast_bcast(&cast, 0, group, "y");
 	owed = cast.members[2].request;
 	cast.members[2].keeps_quiet = false;
-	cast_send(&cast, cast_request(&cast, 2, scoll_core_request_group(owed),
-				      "z", 1, 0, 0));
+	cast_send(&cast, cast_request(&cast, 2, scoll_request_group(owed), "z",
+				      1, 0, 0));
 	cast.members[0].is_full = true;
 	cast_run(&cast);
 	assert_null(cast_move(&cast, MOVE_REPLY, 0, 0));
@@ -323,20 +323,20 @@ static void request_T02_S05_P04_has_its_limits(void **state)
 
 	cast_init(&cast, 2, SCOLL_TREE_FLAT);
 	group = cast_group(&cast, 0, 0, 2);
-	assert_int_equal(scoll_core_bcast_new(group, 1, bytes, -1, NULL, 0, 0,
-					      0, NULL, &request),
+	assert_int_equal(scoll_core_bcast_new(group, 1, NULL, 0, bytes, -1,
+					      NULL, 0, 0, 0, NULL, &request),
 			 -EINVAL);
-	assert_int_equal(scoll_core_bcast_new(group, 1, NULL, 1, NULL, 0, 0, 0,
-					      NULL, &request),
+	assert_int_equal(scoll_core_bcast_new(group, 1, NULL, 0, NULL, 1, NULL,
+					      0, 0, 0, NULL, &request),
 			 -EINVAL);
-	assert_int_equal(scoll_core_bcast_new(group, 1, bytes, 1, NULL, 0, 64,
-					      0, NULL, &request),
+	assert_int_equal(scoll_core_bcast_new(group, 1, NULL, 0, bytes, 1, NULL,
+					      0, 64, 0, NULL, &request),
 			 -EINVAL);
-	assert_int_equal(scoll_core_bcast_new(group, 1, bytes, 1, NULL, 0, 0,
-					      -1, NULL, &request),
+	assert_int_equal(scoll_core_bcast_new(group, 1, NULL, 0, bytes, 1, NULL,
+					      0, 0, -1, NULL, &request),
 			 -EINVAL);
-	while ((result = scoll_core_bcast_new(group, 1, bytes, largest, NULL, 0,
-					      0, 0, NULL, &request)) ==
+	while ((result = scoll_core_bcast_new(group, 1, NULL, 0, bytes, largest,
+					      NULL, 0, 0, 0, NULL, &request)) ==
 	       -EMSGSIZE)
 		largest--;
 	assert_int_equal(result, 0);
@@ -448,21 +448,19 @@ static void tree_F06_F07_F08_B40_is_the_requests_own(void **state)
 	assert_int_equal(scoll_core_get_childtree_nodes(group, 0), 4);
 	assert_int_equal(scoll_core_get_childtree_entities(group, 1), 2);
 	assert_int_equal(scoll_core_get_childtree_nodes(group, 3), -EINVAL);
-	assert_int_equal(scoll_core_bcast_new_subset(group, 1, nids, 3, "x", 1,
-						     NULL, 0, 0, 0, NULL,
-						     &request),
+	assert_int_equal(scoll_core_bcast_new(group, 1, nids, 3, "x", 1, NULL,
+					      0, 0, 0, NULL, &request),
 			 0);
 	/* The root is not among them, and joins: four nodes. */
-	assert_int_equal(scoll_core_request_nchildren(request), 2);
-	assert_int_equal(scoll_core_request_child_nid(request, 0), cast_nid(2));
-	assert_int_equal(scoll_core_request_childtree_nodes(request, 0), 2);
-	assert_int_equal(scoll_core_request_childtree_entities(request, 1), 1);
-	assert_int_equal(scoll_core_request_childtree_nodes(request, 2),
-			 -EINVAL);
-	assert_int_equal(scoll_core_request_depth(request), 2);
-	assert_true(scoll_core_request_is_root(request));
-	assert_int_equal(scoll_core_request_root(request), cast_nid(0));
-	assert_ptr_equal(scoll_core_request_group(request), group);
+	assert_int_equal(scoll_request_nchildren(request), 2);
+	assert_int_equal(scoll_request_child_nid(request, 0), cast_nid(2));
+	assert_int_equal(scoll_request_childtree_nodes(request, 0), 2);
+	assert_int_equal(scoll_request_childtree_entities(request, 1), 1);
+	assert_int_equal(scoll_request_childtree_nodes(request, 2), -EINVAL);
+	assert_int_equal(scoll_request_depth(request), 2);
+	assert_true(scoll_request_is_root(request));
+	assert_int_equal(scoll_request_root(request), cast_nid(0));
+	assert_ptr_equal(scoll_request_group(request), group);
 	scoll_core_request_free(request, 1);
 	cast_finish(&cast, group);
 }
@@ -486,9 +484,8 @@ static void subset_G16_runs_on_the_chosen_nodes_only(void **state)
 		assert_int_equal(cast.members[i].request_count,
 				 i == 0 || i == 1 || i == 5);
 	nids[0] = cast_nid(40);
-	assert_int_equal(scoll_core_bcast_new_subset(group, 1, nids, 3, "x", 1,
-						     NULL, 0, 0, 0, NULL,
-						     &request),
+	assert_int_equal(scoll_core_bcast_new(group, 1, nids, 3, "x", 1, NULL,
+					      0, 0, 0, NULL, &request),
 			 -ENOENT);
 	cast_finish(&cast, group);
 }

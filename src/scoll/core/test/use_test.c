@@ -66,7 +66,7 @@ static void take_layout(struct member *member, scoll_request_t *request)
 {
 	const struct iovec *iov = request->srq_bulk_iovs;
 	const void *bytes =
-		scoll_core_request_is_root(request) ? layout : iov->iov_base;
+		scoll_request_is_root(request) ? layout : iov->iov_base;
 
 	assert_int_equal(request->srq_bulk_len, LAYOUT_SIZE);
 	memcpy(server_of(member)->layout, bytes, LAYOUT_SIZE);

@@ -4,7 +4,7 @@
  * near to the best possible each tree comes. Time is exact where there is no
  * jitter: all are multiples of 1/256.
  */
-#include "scoll/tree/cost.h"
+#include "scoll/tree/test/cost.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

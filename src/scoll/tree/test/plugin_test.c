@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "scoll/tree/cost.h"
+#include "scoll/tree/test/cost.h"
 
 DEFINE_AUTO(struct tree_view, tree_view_destroy)
 
@@ -94,13 +94,13 @@ static void one_table_adds_a_type(void **state)
 	assert_int_equal(type, SCOLL_TREE(SCOLL_TREE_USER + 3, 3));
 	assert_string_equal(tree_type_format(&types, type, text), "chains:3");
 	assert_int_equal(tree_init(&types, type, 9, &tree), 0);
-	/* 0 -> 1 4 7, 2 5 8, 3 6; rooted at rank 5. */
-	assert_int_equal(
-		tree_view_create(&tree, SCOLL_ORDER_DEPTH, 5, 5, &view), 0);
+	/* 0 -> 1 4 7, 2 5 8, 3 6. */
+	assert_int_equal(tree_view_create(&tree, SCOLL_ORDER_DEPTH, 0, &view),
+			 0);
 	assert_int_equal(view->child_count, 3);
-	assert_int_equal(view->children[0].rank, (2 + 5) % 9);
-	assert_int_equal(view->children[1].rank, (1 + 5) % 9);
-	assert_int_equal(view->children[2].rank, (3 + 5) % 9);
+	assert_int_equal(view->children[0].rank, 2);
+	assert_int_equal(view->children[1].rank, 1);
+	assert_int_equal(view->children[2].rank, 3);
 	assert_int_equal(view->children[2].size, 2);
 	assert_int_equal(view->node.depth, 3);
 }
@@ -109,7 +109,7 @@ static void a_type_of_ones_own_is_walked_as_any_other(void **state)
 {
 	struct tree_types types = { 0 };
 	struct cost_model model = { .latency = 1, .gap = 1 };
-	struct scoll_tree_range ranges[TREE_RANGES_MAX];
+	struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
 	struct tree tree;
 	double last;
 
@@ -118,11 +118,10 @@ static void a_type_of_ones_own_is_walked_as_any_other(void **state)
 	assert_int_equal(cost_broadcast(&tree, COST_DEPTH, &model, &last, NULL),
 			 0);
 	assert_true(last == 51);
-	/* Tree ranks 2, 4, ... 100, from rank 2 + 50 on: no two are next. */
-	assert_int_equal(tree_ranges(&tree, 50, 52, ranges), 50);
-	assert_int_equal(ranges[0].first, 52);
-	assert_int_equal(ranges[24].first, 100);
-	assert_int_equal(ranges[25].first, 1);
+	/* Ranks 2, 4, ... 100: no two are next to each other. */
+	assert_int_equal(tree_ranges(&tree, 2, ranges), 50);
+	assert_int_equal(ranges[0].first, 2);
+	assert_int_equal(ranges[49].first, 100);
 }
 
 static void bad_tables_are_refused(void **state)
@@ -245,7 +244,7 @@ static const struct scoll_tree_ops wrong_ops = {
 
 static void what_is_no_tree_is_refused(void **state)
 {
-	struct scoll_tree_range ranges[TREE_RANGES_MAX];
+	struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
 	struct tree_types types = { 0 };
 	struct tree_view *view;
 	struct tree tree;
@@ -253,15 +252,15 @@ static void what_is_no_tree_is_refused(void **state)
 	assert_int_equal(tree_types_add(&types, 128, &wrong_ops), 0);
 	assert_int_equal(tree_init(&types, SCOLL_TREE(128, 0), 40, &tree), 0);
 	for (wrong = 0; wrong < WRONG_RANGE; wrong++)
-		assert_int_equal(tree_view_create(&tree, SCOLL_ORDER_DEPTH, 0,
-						  7, &view),
+		assert_int_equal(tree_view_create(&tree, SCOLL_ORDER_DEPTH, 7,
+						  &view),
 				 -EINVAL);
 	for (; wrong < WRONG_NOT; wrong++)
-		assert_int_equal(tree_ranges(&tree, 0, 7, ranges), 0);
-	assert_int_equal(
-		tree_view_create(&tree, SCOLL_ORDER_DEPTH, 0, 7, &view), 0);
+		assert_int_equal(tree_ranges(&tree, 7, ranges), 0);
+	assert_int_equal(tree_view_create(&tree, SCOLL_ORDER_DEPTH, 7, &view),
+			 0);
 	tree_view_destroy(view);
-	assert_int_equal(tree_ranges(&tree, 0, 7, ranges), 1);
+	assert_int_equal(tree_ranges(&tree, 7, ranges), 1);
 }
 
 int main(void)

@@ -44,14 +44,14 @@ static struct tree make(scoll_tree_type_t type, uint32_t node_count)
 
 static struct scoll_tree_node node_of(const struct tree *tree, uint32_t rank)
 {
-	return tree_node(tree, 0, rank);
+	return tree_node(tree, rank);
 }
 
 /* Children of a node, rising; the caller frees them. */
 /* Edges from the root down to the deepest node. */
 static uint32_t depth_of(const struct tree *tree)
 {
-	return tree_node(tree, 0, 0).depth;
+	return tree_node(tree, 0).depth;
 }
 
 static uint32_t *children_of(const struct tree *tree, uint32_t rank,
@@ -96,8 +96,8 @@ static int is_below(const uint32_t *parents, uint32_t rank, uint32_t top)
 static void assert_ranges(const struct tree *tree, const uint32_t *parents,
 			  uint32_t top)
 {
-	struct scoll_tree_range ranges[TREE_RANGES_MAX];
-	uint32_t count = tree_ranges(tree, 0, top, ranges);
+	struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
+	uint32_t count = tree_ranges(tree, top, ranges);
 	uint32_t range = 0;
 
 	for (uint32_t rank = 0; rank < tree->shape.node_count; rank++) {
@@ -166,8 +166,8 @@ static void each_small_tree_is_what_its_parents_make_it(void **state)
 static void check_node(const struct tree *tree, uint32_t rank)
 {
 	struct scoll_tree_node node = node_of(tree, rank);
-	struct scoll_tree_range ranges[TREE_RANGES_MAX];
-	uint32_t range_count = tree_ranges(tree, 0, rank, ranges);
+	struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
+	uint32_t range_count = tree_ranges(tree, rank, ranges);
 	uint64_t size = 1, listed = 0;
 	uint32_t depth = 0, count;
 	_auto_(freep) uint32_t *children = children_of(tree, rank, &count);
@@ -421,15 +421,15 @@ static void kary_R07_parent_children_and_size(void **state)
 static void kary_subtrees_have_a_range_on_each_level(void **state)
 {
 	struct tree tree = make(SCOLL_TREE_KARY(3), 12);
-	struct scoll_tree_range ranges[TREE_RANGES_MAX];
+	struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
 
-	assert_int_equal(tree_ranges(&tree, 0, 1, ranges), 2);
+	assert_int_equal(tree_ranges(&tree, 1, ranges), 2);
 	assert_int_equal(ranges[0].first, 1);
 	assert_int_equal(ranges[0].count, 1);
 	assert_int_equal(ranges[1].first, 4);
 	assert_int_equal(ranges[1].count, 3);
 	tree = make(SCOLL_TREE_KARY(2), TREE_NODES_MAX);
-	assert_int_equal(tree_ranges(&tree, 0, 0, ranges), 32);
+	assert_int_equal(tree_ranges(&tree, 0, ranges), 32);
 }
 
 static void flat_trees_have_one_level(void **state)

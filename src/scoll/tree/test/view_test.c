@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "scoll/tree/cost.h"
+#include "scoll/tree/test/cost.h"
 #include "scoll/tree/internal.h"
 #include "sim/heap.h"
 #include "sim/rng.h"
@@ -27,14 +27,12 @@ static struct tree make(scoll_tree_type_t type, uint32_t node_count)
 }
 
 static struct tree_view *view_of(const struct tree *tree,
-				 enum scoll_order order, uint32_t root,
-				 uint32_t rank)
+				 enum scoll_order order, uint32_t rank)
 {
 	struct tree_view *view = NULL;
 
-	assert_int_equal(tree_view_create(tree, order, root, rank, &view), 0);
+	assert_int_equal(tree_view_create(tree, order, rank, &view), 0);
 	assert_int_equal(view->rank, rank);
-	assert_int_equal(view->root, root);
 	return view;
 }
 
@@ -44,7 +42,7 @@ static void assert_order(scoll_tree_type_t type, uint32_t node_count,
 {
 	struct tree tree = make(type, node_count);
 	_auto_(tree_view_destroyp) struct tree_view *view =
-		view_of(&tree, order, 0, rank);
+		view_of(&tree, order, rank);
 
 	assert_int_equal(view->child_count, count);
 	for (uint32_t i = 0; i < count; i++)
@@ -66,7 +64,7 @@ static const scoll_tree_type_t types[] = {
 /* Each node on its own finds a parent that has it among its children. */
 static void ranks_R01_alone_are_enough(void **state)
 {
-	const uint32_t n = 997, root = 600;
+	const uint32_t n = 997;
 
 	for (size_t i = 0; i < TYPE_COUNT; i++) {
 		uint32_t parents[997], found[997] = { 0 };
@@ -74,7 +72,7 @@ static void ranks_R01_alone_are_enough(void **state)
 		for (uint32_t rank = 0; rank < n; rank++) {
 			struct tree tree = make(types[i], n);
 			_auto_(tree_view_destroyp) struct tree_view *view =
-				view_of(&tree, SCOLL_ORDER_DEPTH, root, rank);
+				view_of(&tree, SCOLL_ORDER_DEPTH, rank);
 
 			for (uint32_t c = 0; c < view->child_count; c++) {
 				parents[view->children[c].rank] = rank;
@@ -83,12 +81,11 @@ static void ranks_R01_alone_are_enough(void **state)
 		}
 		for (uint32_t rank = 0; rank < n; rank++) {
 			struct tree tree = make(types[i], n);
-			struct scoll_tree_node node =
-				tree_node(&tree, root, rank);
+			struct scoll_tree_node node = tree_node(&tree, rank);
 
-			assert_int_equal(found[rank], rank != root);
+			assert_int_equal(found[rank], rank != 0);
 			assert_int_equal(node.parent,
-					 rank == root ? root : parents[rank]);
+					 rank == 0 ? 0 : parents[rank]);
 		}
 	}
 }
@@ -140,7 +137,7 @@ static void view_R01_R08_asks_once_for_each_child_and_keeps_it(void **state)
 	assert_int_equal(
 		tree_init(&own, SCOLL_TREE(128, 4), TREE_NODES_MAX, &tree), 0);
 	asked.node = asked.children = 0;
-	root = view_of(&tree, SCOLL_ORDER_DEPTH, 0, 0);
+	root = view_of(&tree, SCOLL_ORDER_DEPTH, 0);
 	assert_int_equal(root->child_count, 46); /* 15 * 3 + 1 */
 	assert_int_equal(asked.node, 1 + root->child_count);
 	assert_int_equal(asked.children, 2);
@@ -153,7 +150,7 @@ static void view_R01_R08_asks_once_for_each_child_and_keeps_it(void **state)
 	assert_int_equal(depth, root->node.depth);
 	assert_int_equal(asked.node, 1 + root->child_count);
 	asked.node = asked.children = 0;
-	leaf = view_of(&tree, SCOLL_ORDER_DEPTH, 0, 1);
+	leaf = view_of(&tree, SCOLL_ORDER_DEPTH, 1);
 	assert_int_equal(asked.node, 1);
 	assert_int_equal(asked.children, 0);
 }
@@ -175,7 +172,7 @@ static void binomial_R03_schedule_of_sixteen(void **state)
 		cost_broadcast(&tree, COST_DEPTH, &model, &last, times), 0);
 	assert_true(last == 4);
 	for (int i = 0; i < 15; i++) {
-		struct scoll_tree_node node = tree_node(&tree, 0, to[i]);
+		struct scoll_tree_node node = tree_node(&tree, to[i]);
 
 		assert_int_equal(node.parent, from[i]);
 		assert_true(times[to[i]] == steps[i]);
@@ -232,16 +229,14 @@ static void partial_binomial_B01_serves_a_lone_leaf_later(void **state)
 		     RANKS(8, 4, 2, 1));
 }
 
-static bool is_served_first(const struct tree *tree, enum scoll_order order,
+static bool is_served_first(enum scoll_order order,
 			    const struct tree_view *view, uint32_t i)
 {
 	const struct tree_child *a = &view->children[i], *b = a + 1;
-	uint32_t n = tree->shape.node_count;
 
 	if (order == SCOLL_ORDER_DEPTH && a->depth != b->depth)
 		return a->depth > b->depth;
-	return tree_rank_from(a->rank, view->root, n) >
-	       tree_rank_from(b->rank, view->root, n);
+	return a->rank > b->rank;
 }
 
 static void views_R08_R09_hold_sizes_and_depths_in_order(void **state)
@@ -251,89 +246,55 @@ static void views_R08_R09_hold_sizes_and_depths_in_order(void **state)
 	sim_rng_init(&rng, 2);
 	for (int trial = 0; trial < 2000; trial++) {
 		uint32_t n = (uint32_t)(1 + sim_rng_below(&rng, 5000));
-		uint32_t root = (uint32_t)sim_rng_below(&rng, n);
 		uint32_t rank = (uint32_t)sim_rng_below(&rng, n);
 		enum scoll_order order =
 			trial % 2 == 0 ? SCOLL_ORDER_DEPTH : SCOLL_ORDER_RANK;
 		struct tree tree =
 			make(types[sim_rng_below(&rng, TYPE_COUNT)], n);
-		_auto_(tree_view_destroyp) struct tree_view *view = view_of(
-			&tree, order, root, rank % 3 == 0 ? root : rank);
+		_auto_(tree_view_destroyp) struct tree_view *view =
+			view_of(&tree, order, rank % 3 == 0 ? 0 : rank);
 
 		for (uint32_t i = 0; i < view->child_count; i++) {
 			struct scoll_tree_node node =
-				tree_node(&tree, root, view->children[i].rank);
+				tree_node(&tree, view->children[i].rank);
 
 			assert_int_equal(node.parent, view->rank);
 			assert_int_equal(node.size, view->children[i].size);
 			assert_int_equal(node.depth, view->children[i].depth);
 			if (i + 1 < view->child_count)
-				assert_true(
-					is_served_first(&tree, order, view, i));
+				assert_true(is_served_first(order, view, i));
 		}
 	}
-}
-
-/* Any root: ranks are those of a tree rooted at 0, moved on by the root. */
-static void trees_are_rotated_to_their_root_B02(void **state)
-{
-	const uint32_t n = 14;
-	struct tree tree = make(SCOLL_TREE_BINOMIAL, n);
-	_auto_(tree_view_destroyp) struct tree_view *view =
-		view_of(&tree, SCOLL_ORDER_DEPTH, 5, (8 + 5) % 14);
-
-	assert_int_equal(view->node.parent, 5);
-	assert_int_equal(view->node.size, 6);
-	assert_int_equal(view->children[0].rank, (12 + 5) % 14);
-	assert_int_equal(view->children[1].rank, (10 + 5) % 14);
-	assert_int_equal(view->children[2].rank, (9 + 5) % 14);
-	for (uint32_t root = 0; root < n; root++)
-		for (uint32_t rank = 0; rank < n; rank++) {
-			uint32_t t = tree_rank_from(rank, root, n);
-
-			assert_int_equal(t, (rank + n - root) % n);
-			assert_int_equal(tree_rank_to(t, root, n), rank);
-		}
-	assert_int_equal(tree_rank_from(0, TREE_NODES_MAX - 1, TREE_NODES_MAX),
-			 1);
-	assert_int_equal(tree_rank_to(TREE_NODES_MAX - 1, TREE_NODES_MAX - 1,
-				      TREE_NODES_MAX),
-			 TREE_NODES_MAX - 2);
 }
 
 /* The ranges of all children and the node's own rank are the node's ranges. */
 static void ranges_of_children_make_up_the_nodes(void **state)
 {
 	for (size_t i = 0; i < TYPE_COUNT; i++) {
-		for (uint32_t root = 0; root < 100; root += 33) {
-			struct tree tree = make(types[i], 100);
-			struct scoll_tree_range ranges[TREE_RANGES_MAX];
-			bool is_seen[100] = { false };
-			_auto_(tree_view_destroyp) struct tree_view *view =
-				view_of(&tree, SCOLL_ORDER_DEPTH, root, root);
+		struct tree tree = make(types[i], 100);
+		struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
+		bool is_seen[100] = { false };
+		_auto_(tree_view_destroyp) struct tree_view *view =
+			view_of(&tree, SCOLL_ORDER_DEPTH, 0);
 
-			for (uint32_t c = 0; c < view->child_count; c++) {
-				uint32_t count =
-					tree_ranges(&tree, root,
-						    view->children[c].rank,
-						    ranges);
-				uint32_t size = 0;
+		for (uint32_t c = 0; c < view->child_count; c++) {
+			uint32_t count = tree_ranges(
+				&tree, view->children[c].rank, ranges);
+			uint32_t size = 0;
 
-				for (uint32_t r = 0; r < count; r++)
-					for (uint32_t j = 0;
-					     j < ranges[r].count; j++, size++) {
-						uint32_t rank =
-							ranges[r].first + j;
+			for (uint32_t r = 0; r < count; r++)
+				for (uint32_t j = 0; j < ranges[r].count;
+				     j++, size++) {
+					uint32_t rank = ranges[r].first + j;
 
-						assert_true(rank < 100);
-						assert_false(is_seen[rank]);
-						is_seen[rank] = true;
-					}
-				assert_int_equal(size, view->children[c].size);
-			}
-			for (uint32_t rank = 0; rank < 100; rank++)
-				assert_int_equal(is_seen[rank], rank != root);
+					assert_true(rank < 100);
+					assert_false(is_seen[rank]);
+					is_seen[rank] = true;
+				}
+			assert_int_equal(size, view->children[c].size);
 		}
+		for (uint32_t rank = 0; rank < 100; rank++)
+			assert_int_equal(is_seen[rank], rank != 0);
 	}
 }
 
@@ -342,11 +303,7 @@ static void ranks_outside_are_refused(void **state)
 	struct tree tree = make(SCOLL_TREE_BINOMIAL, 8);
 	struct tree_view *view = NULL;
 
-	assert_int_equal(tree_view_create(&tree, SCOLL_ORDER_DEPTH, 8, 0,
-					  &view),
-			 -EINVAL);
-	assert_int_equal(tree_view_create(&tree, SCOLL_ORDER_DEPTH, 0, 8,
-					  &view),
+	assert_int_equal(tree_view_create(&tree, SCOLL_ORDER_DEPTH, 8, &view),
 			 -EINVAL);
 	assert_null(view);
 	tree_view_destroy(NULL);
@@ -361,7 +318,7 @@ static int make_view(void *ctx)
 {
 	struct making *making = ctx;
 	struct tree_view *view = NULL;
-	int result = tree_view_create(&making->tree, SCOLL_ORDER_DEPTH, 0,
+	int result = tree_view_create(&making->tree, SCOLL_ORDER_DEPTH,
 				      making->rank, &view);
 
 	if (result < 0)
@@ -399,7 +356,6 @@ int main(void)
 		cmocka_unit_test(k_ary_B01_has_its_deeper_children_first),
 		cmocka_unit_test(partial_binomial_B01_serves_a_lone_leaf_later),
 		cmocka_unit_test(views_R08_R09_hold_sizes_and_depths_in_order),
-		cmocka_unit_test(trees_are_rotated_to_their_root_B02),
 		cmocka_unit_test(ranges_of_children_make_up_the_nodes),
 		cmocka_unit_test(ranks_outside_are_refused),
 		cmocka_unit_test(views_need_memory),

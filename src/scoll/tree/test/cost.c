@@ -3,7 +3,7 @@
  * A walk of the whole tree, and the recurrence as it stands: on purpose not
  * what logp.c does, which is measured by it.
  */
-#include "scoll/tree/cost.h"
+#include "scoll/tree/test/cost.h"
 
 #include <assert.h>
 
