@@ -11,7 +11,7 @@
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
 
-/* Nodes and text of each element on stderr, unless it was said already. */
+/* Nodes and text of each element on stderr, unless `said` has them. */
 static void print_nodes(struct cli *cli, const json_t *array, const char *said)
 {
 	const json_t *element;
@@ -52,12 +52,13 @@ static int apply_run(struct cli *cli)
 
 const struct subcommand command_apply = {
 	.name = "apply",
-	.summary = "Make a lane on every node of its job, or on none",
+	.summary = "Create a lane on every node of its job, or on none",
 	.arguments = "GRANT",
 	.details =
-		"GRANT is what 'fairlead reserve' printed. When a node fails, "
-		"its reason is printed, the\nlane is taken back on all, and "
-		"the grant is released.",
+		"GRANT is what 'fairlead reserve' printed. If a node fails, "
+		"its "
+		"reason is printed, the\nlane is removed everywhere, and the "
+		"grant is released.",
 	.options = cli_options_ask,
 	.run = apply_run,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What was destroyed and what is left is printed also when the daemon's answer
- * is an error: then most of all somebody wants to know.
+ * is an error.
  */
 #include "lanes/cli/remote.h"
 #include "lanes/cli/show.h"
@@ -12,7 +12,7 @@ static const struct option_spec options[] = {
 	  .help = "also destroy what Fairlead did not make" },
 	{ .name = "object",
 	  .value = "DEVICE/ID",
-	  .help = "destroy only this one, which no grant here owns" },
+	  .help = "destroy only this one, of no grant of this node" },
 	OPTION_DRY_RUN,
 	OPTION_JSON,
 	OPTION_SOCKET,
@@ -44,13 +44,12 @@ const struct subcommand command_clean = {
 	.name = "clean",
 	.summary = "Destroy what is left on this node's devices",
 	.details =
-		"What is being taken back; with --all the lanes of every "
-		"grant, and whatever is on the\ndevices but what the system "
-		"has made for itself: that ends the network of every job on\n"
-		"this node. --object takes a single one, cxi0/3, for which "
-		"'fairlead node list' at the\nmanager names no job. What "
-		"cannot be destroyed is printed, and the exit "
-		"code is 75.",
+		"Retries pending revokes. --all destroys everything on the "
+		"devices but the system's own\nobjects: every job on this node "
+		"loses its network. --object destroys a single one, such\nas "
+		"cxi0/3; first check that 'fairlead node list' at the manager "
+		"names no job for it. What\ncannot be destroyed is printed, "
+		"and the exit code is 75.",
 	.options = options,
 	.run = clean_run,
 };

@@ -64,16 +64,16 @@ struct option_spec {
 #define OPTION_TIMEOUT                                                \
 	{                                                             \
 		.name = "timeout", .letter = 't', .value = "SECONDS", \
-		.help = "how long to wait for the answer"             \
+		.help = "time limit for the answer"                   \
 	}
-#define OPTION_FORCE                                    \
-	{                                               \
-		.name = "force", .help = "do it anyway" \
+#define OPTION_FORCE                                                         \
+	{                                                                    \
+		.name = "force", .help = "proceed however many are affected" \
 	}
-#define OPTION_DRY_RUN                                             \
-	{                                                          \
-		.name = "dry-run", .letter = 'n',                  \
-		.help = "print what would be done, change nothing" \
+#define OPTION_DRY_RUN                                              \
+	{                                                           \
+		.name = "dry-run", .letter = 'n',                   \
+		.help = "report what would be done, change nothing" \
 	}
 #define OPTION_USER                                             \
 	{                                                       \

@@ -132,7 +132,7 @@ void doctor_beside_drain(const struct doctor_beside *beside)
 
 	if (doctor_is_url(doctor_beside_manager(beside)))
 		doctor_say(doctor, DOCTOR_SKIP, "drain_command",
-			   "ask again on the manager's machine",
+			   "retry on the manager's machine",
 			   "the manager is on another machine");
 	else if (*manager->drain_command && *manager->undrain_command)
 		doctor_say(doctor, DOCTOR_OK, "drain_command", NULL,

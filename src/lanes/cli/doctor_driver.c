@@ -77,7 +77,7 @@ static void check_drivers(struct doctor *doctor, const json_t *nodes,
 			doctor_part_summary(detail, &lacks);
 			if (!json_is_true(json_object_get(driver, "usable")))
 				doctor_say(doctor, DOCTOR_FAIL, "driver",
-					   "mend it there, or drain the node",
+					   "fix it there, or drain the node",
 					   "%s: %s cannot be used%s%s",
 					   output_text(node, "name"),
 					   output_text(driver, "name"),

@@ -27,7 +27,7 @@ static bool open_key(struct doctor *doctor, const char *check, const char *path,
 	if (result == 0)
 		return true;
 	if (result == -EACCES && geteuid() != 0)
-		doctor_say(doctor, DOCTOR_SKIP, check, "ask again as root",
+		doctor_say(doctor, DOCTOR_SKIP, check, "retry as root",
 			   "only root can read %s", path);
 	else
 		doctor_say(doctor, DOCTOR_FAIL, check,

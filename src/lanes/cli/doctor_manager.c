@@ -19,7 +19,7 @@ static void check_epoch(struct doctor *doctor, const json_t *status)
 
 	if (json_is_true(json_object_get(status, "halted")))
 		doctor_say(doctor, DOCTOR_FAIL, "manager",
-			   "'fairlead manager recover' says how to go on",
+			   "run 'fairlead manager recover'",
 			   "it has met an epoch above its own (%lld), and has "
 			   "stopped granting",
 			   epoch);
@@ -101,7 +101,7 @@ static void check_counts(struct doctor *doctor, const json_t *nodes)
 	if (drained > 0)
 		doctor_say(doctor, DOCTOR_WARN, "nodes",
 			   "'fairlead node list' says why; 'fairlead node "
-			   "undrain' when it is mended",
+			   "undrain' when it is fixed",
 			   "%lld are drained", drained);
 	if (down == 0 && drained == 0)
 		doctor_say(doctor, DOCTOR_OK, "nodes", NULL, "%lld are up",

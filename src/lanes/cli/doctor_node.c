@@ -153,7 +153,7 @@ static void check_drained(struct doctor *doctor, const json_t *status)
 {
 	if (json_is_true(json_object_get(status, "drained")))
 		doctor_say(doctor, DOCTOR_WARN, "drained",
-			   "mend it, then 'fairlead node undrain' at the "
+			   "fix it, then 'fairlead node undrain' at the "
 			   "manager",
 			   "this node gets no jobs: %s",
 			   output_text(status, "reason"));
@@ -209,7 +209,7 @@ static void check_drivers(struct doctor *doctor, const json_t *status)
 			   *detail ? ", " : "", detail);
 		if (*lacks)
 			doctor_say(doctor, DOCTOR_WARN, "level",
-				   "mend it, or have the configuration not ask "
+				   "fix it, or have the configuration not ask "
 				   "for it; the manual of the interconnect has "
 				   "the levels",
 				   "%s lacks %s", output_text(driver, "name"),
@@ -228,7 +228,7 @@ static void check_devices(struct doctor *doctor, const json_t *answer)
 
 		doctor_say(doctor, is_usable ? DOCTOR_OK : DOCTOR_FAIL,
 			   "device",
-			   is_usable ? NULL : "mend it, or drain the node",
+			   is_usable ? NULL : "fix it, or drain the node",
 			   "%s of %s: %s%s%s", output_text(device, "name"),
 			   output_text(device, "interconnect"),
 			   is_usable ? "usable" : "cannot be used",

@@ -79,13 +79,13 @@ static void say_missing(const struct doctor_slurm *slurm,
 
 	if (result == -ENOENT && !is_here)
 		doctor_say(slurm->doctor, DOCTOR_SKIP, hook->setting,
-			   hook->is_on_nodes ? "ask again on a node"
-					     : "ask again at the controller",
+			   hook->is_on_nodes ? "retry on a node"
+					     : "retry at the controller",
 			   "%s is not on this machine, which does not run it",
 			   path);
 	else
 		doctor_say(slurm->doctor, DOCTOR_FAIL, hook->setting,
-			   "install it, or mend the setting in slurm.conf",
+			   "install it, or fix the setting in slurm.conf",
 			   "%s: %s", path, strerror(-result));
 }
 

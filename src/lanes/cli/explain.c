@@ -123,7 +123,7 @@ static void print_late(FILE *out, const json_t *confirmed)
 
 		fprintf(out, "After its end %s %s", output_text(late, "nodes"),
 			strcmp(how, "fenced") == 0   ? "was fenced"
-			: strcmp(how, "waived") == 0 ? "was waived by word"
+			: strcmp(how, "waived") == 0 ? "was waived"
 						     : "confirmed");
 		print_moment(out, output_real(late, "since"));
 		fprintf(out, ".\n");
@@ -221,8 +221,9 @@ const struct subcommand command_explain = {
 	.summary = "Show what a grant or a job holds, where, and what it "
 		   "waits for",
 	.arguments = "GRANT|KEY|JOB",
-	.details = "Of what is over: when and how it ended, if nothing of the "
-		   "job lives.",
+	.details = "Of a job that is over: when and how it ended, while its "
+		   "events "
+		   "are kept.",
 	.options = cli_options_table,
 	.run = explain_run,
 };

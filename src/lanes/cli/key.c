@@ -34,7 +34,8 @@ static const char *key_path(const struct cli *cli)
 static int start(struct cli *cli)
 {
 	if (sodium_init() < 0)
-		return cli_fail(cli, EXIT_FAILED, "libsodium does not start");
+		return cli_fail(cli, EXIT_FAILED,
+				"cannot initialize libsodium");
 	return EXIT_DONE;
 }
 
@@ -158,8 +159,7 @@ static int run_node(struct cli *cli)
 	if (hostlist_parse(cli_argument(cli, 0), &nodes, &error) < 0)
 		return cli_misuse(cli, "%s", error.text);
 	if (!cli_option(cli, "folder") == !cli_option(cli, "output"))
-		return cli_misuse(cli, "either --output or --folder says where "
-				       "the keys go");
+		return cli_misuse(cli, "give one of --output and --folder");
 	if (cli_option(cli, "output") && nodes->count > 1)
 		return cli_misuse(cli, "--output is for one node; --folder "
 				       "takes many");
@@ -218,8 +218,8 @@ static int run_rotate(struct cli *cli)
 static int run_activate(struct cli *cli)
 {
 	return change(cli, manager_keys_activate,
-		      "a node that does not have this key yet obeys nothing "
-		      "once the manager signs with it: see to that first; "
+		      "a node without this key obeys nothing once the manager "
+		      "signs with it; "
 		      "1. 'fairlead manager reconfigure'; 2. 'fairlead key "
 		      "node' for every node, and reload each; 3. 'fairlead key "
 		      "retire'");
@@ -261,11 +261,11 @@ static int check_nodes(struct cli *cli, uint32_t active)
 	cli_fail(cli, EXIT_LATER,
 		 "these nodes have not shown that they have key %u: %s", active,
 		 behind);
-	cli_hint(cli, "was 'fairlead manager reconfigure' said after 'fairlead "
-		      "key activate'? 'fairlead key node' for each of them, "
-		      "put the file there, reload it, and try again; --force "
-		      "leaves them behind: they are refused until they have "
-		      "their file");
+	cli_hint(cli, "run 'fairlead manager reconfigure' after 'fairlead key "
+		      "activate'; make the file of each node by 'fairlead key "
+		      "node', install it, reload its daemon, and retry; with "
+		      "--force these nodes are refused until they have their "
+		      "file");
 	return EXIT_LATER;
 }
 
@@ -458,8 +458,8 @@ static const struct subcommand rotate_command = {
 static const struct subcommand activate_command = {
 	.name = "activate",
 	.summary = "Sign with the staged key; the old one is retiring",
-	.details = "Nodes that do not have the staged key yet will refuse "
-		   "what the manager says.",
+	.details = "Nodes without the staged key will refuse the manager's "
+		   "commands.",
 	.options = key_options,
 	.run = run_activate,
 };
@@ -468,9 +468,9 @@ static const struct subcommand retire_command = {
 	.name = "retire",
 	.summary = "Forget the retiring key",
 	.details =
-		"The manager is asked first which nodes have shown that they "
-		"have the active key;\nwhile there are others the exit code "
-		"is 75, and nothing is changed.",
+		"First asks the manager which nodes have shown that they have "
+		"the active key. While some\nhave not, the exit code is 75, "
+		"and nothing changes.",
 	.options = retire_options,
 	.run = run_retire,
 };

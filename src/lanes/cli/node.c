@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of `fairlead node`; each file says whom it asks. */
+/* The table of `fairlead node`. */
 #include "lanes/cli/node.h"
 
 static const struct subcommand *const commands[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* node drain, undrain, fence: an operator's word about nodes. */
+/* node drain, undrain, fence: what an operator knows about nodes. */
 #include "lanes/cli/node.h"
 #include "lanes/cli/remote.h"
 #include "lanes/cli/show.h"
@@ -39,7 +39,7 @@ static int run_drain(struct cli *cli)
 	json_auto_t *answer = NULL;
 
 	if (!cli_option(cli, "reason"))
-		return cli_misuse(cli, "a drain needs --reason");
+		return cli_misuse(cli, "--reason is missing");
 	return change(cli, "node-drain", &answer);
 }
 
@@ -64,7 +64,7 @@ const struct subcommand node_drain_command = {
 	.name = "drain",
 	.summary = "Stop giving nodes new jobs",
 	.arguments = "NODES",
-	.details = "Jobs that are there go on.",
+	.details = "Present jobs continue.",
 	.options = drain_options,
 	.run = run_drain,
 };
@@ -82,11 +82,10 @@ const struct subcommand node_fence_command = {
 	.summary = "Declare that nodes no longer hold anything",
 	.arguments = "NODES",
 	.details =
-		"For nodes that are gone: switched off, or taken out. What "
-		"waits for them becomes free.\nWhoever does this says that "
-		"they cannot use their lanes any more; if they can, two jobs\n"
-		"share a lane. A node that reboots is fenced by itself. More "
-		"than 8 grants and 5 % of\nthem take a --force.",
+		"Only for nodes that are off or removed: it frees what waits "
+		"for them. If one still runs,\ntwo jobs may share a lane. A "
+		"node that reboots is fenced by itself. More than 8 grants\n"
+		"and 5 % of all need --force.",
 	.options = fence_options,
 	.run = run_fence,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * node query, clean: each node answers or fails by itself. An answer is shown, an
- * error goes to stderr. A node that did not answer makes the exit code 1; what a
- * node could not destroy makes it that of something in use.
+ * error goes to stderr. The exit code is 1 if a node did not answer, else 75 if
+ * one could not destroy something.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -128,9 +128,7 @@ static int node_query_run(struct cli *cli)
 					 json_pack("{s:s}", "what",
 						   known[i].what),
 					 known[i].show);
-	return cli_misuse(cli,
-			  "a node can be asked for grants, devices or objects, "
-			  "not '%s'",
+	return cli_misuse(cli, "'%s' is none of grants, devices and objects",
 			  what);
 }
 
@@ -165,9 +163,9 @@ const struct subcommand node_clean_command = {
 	.name = "clean",
 	.summary = "Make nodes retry to revoke lanes that are being released",
 	.arguments = "NODES",
-	.details = "Lanes in use stay as they are. What cannot be destroyed is "
-		   "printed, and the exit\ncode is 75. 'fairlead clean' on a "
-		   "node has more ways.",
+	.details = "Live jobs keep their lanes. What cannot be destroyed is "
+		   "printed, and the exit code is\n75. 'fairlead clean' on a "
+		   "node has more options.",
 	.options = clean_options,
 	.run = node_clean_run,
 };

@@ -22,13 +22,13 @@ static char *format_state(const json_t *node)
 			     is_drained ? ", drained" : "");
 }
 
-static char *format_heard(const json_t *heard_ms)
+static char *format_seen(const json_t *seen_ms)
 {
 	char text[OUTPUT_DURATION_MAX];
 
-	if (!json_is_integer(heard_ms))
+	if (!json_is_integer(seen_ms))
 		return NULL;
-	output_duration(json_integer_value(heard_ms) / 1000.0, text);
+	output_duration(json_integer_value(seen_ms) / 1000.0, text);
 	return memory_text(text);
 }
 
@@ -78,11 +78,11 @@ static void print_nodes(struct cli *cli, const json_t *answer)
 	static const struct column columns[] = {
 		{ "NODE", 0, "name" },
 		{ "STATE", COLUMN_STATE, NULL, format_state },
-		{ "HEARD", 0, "heard_ms", format_heard },
+		{ "SEEN", 0, "seen_ms", format_seen },
 		{ "VERSION", 0, "version" },
 		{ "INCARNATION", 0, "incarnation", format_incarnation },
 		{ "GRANTS", COLUMN_RIGHT, "grants" },
-		{ "OWES", COLUMN_RIGHT, "owes" },
+		{ "PENDING", COLUMN_RIGHT, "owes" },
 		{ "LOST", COLUMN_RIGHT, "lost", format_count },
 		{ "WITHHELD", COLUMN_WRAP, NULL, format_withheld },
 		{ "REASON", COLUMN_WRAP, "reason" },
@@ -95,9 +95,8 @@ static void print_nodes(struct cli *cli, const json_t *answer)
 const struct subcommand node_list_command = {
 	.name = "list",
 	.summary = "List nodes, and what the manager knows of them",
-	.details = "OWES counts grants that the node has to confirm as taken "
-		   "back, LOST those of\nactive jobs that it does not have "
-		   "any more.",
+	.details = "PENDING counts grants that the node has not confirmed as "
+		   "removed, LOST lanes of active\njobs that it no longer has.",
 	.options = cli_options_table,
 	.run = remote_run,
 	.op = "node-list",

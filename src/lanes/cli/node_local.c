@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* node status, devices, objects: what the daemon of this node says. */
+/* node status, devices, objects: from the daemon of this node. */
 #include "lanes/cli/node.h"
 #include "lanes/cli/remote.h"
 #include "lanes/cli/show.h"
 
 static void print_link(FILE *out, const json_t *manager)
 {
-	const json_t *heard = json_object_get(manager, "heard_ms");
+	const json_t *seen = json_object_get(manager, "seen_ms");
 	const char *error = output_text(manager, "error");
 	char age[OUTPUT_DURATION_MAX];
 
 	fprintf(out, "manager at %s: %s, epoch %lld",
 		output_text(manager, "address"), output_text(manager, "state"),
 		(long long)output_number(manager, "epoch"));
-	if (json_is_integer(heard)) {
-		output_duration(json_integer_value(heard) / 1000.0, age);
-		fprintf(out, ", heard %s ago", age);
+	if (json_is_integer(seen)) {
+		output_duration(json_integer_value(seen) / 1000.0, age);
+		fprintf(out, ", seen %s ago", age);
 	}
 	fprintf(out, "%s%s\n", *error ? ": " : "", error);
 }
 
-/* What the manager has told this node of itself. */
+/* What the manager knows of this node. */
 static void print_drained(FILE *out, const json_t *status)
 {
-	long long owes = output_number(status, "owes");
+	long long pending = output_number(status, "owes");
 
 	if (json_is_true(json_object_get(status, "drained")))
 		fprintf(out, "drained: %s\n", output_text(status, "reason"));
-	if (owes > 0)
-		fprintf(out, "%lld confirmations are on their way\n", owes);
+	if (pending > 0)
+		fprintf(out, "%lld confirmations are pending\n", pending);
 }
 
-/* Settings of its configuration that it does not go by yet. */
+/* Changed settings that need a restart. */
 static void print_restart(FILE *out, const json_t *lines)
 {
 	const json_t *line;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * To free an identifier by hand is to say that no node uses it, which nobody
- * here can check: pool and ids have to be written out. A node that is up is
- * believed more.
+ * To free an identifier by hand asserts that no node uses it, which cannot be
+ * checked: pool and ids have to be written out. A node that is up overrules it.
  */
 #include <stdlib.h>
 
@@ -77,11 +76,11 @@ static const struct subcommand release_command = {
 	.summary = "Free identifiers by hand",
 	.arguments = "POOL IDS",
 	.details =
-		"IDS is a set: 1024-1030,1040. Whoever does this says that no "
-		"node uses them any more;\nif one does, two jobs share a lane. "
-		"It is refused while a node that is up may hold\none of them; "
-		"forced, they are withheld until that node says that they are "
-		"gone.\n'fairlead node fence' is for a node that is gone.",
+		"IDS is a set: 1024-1030,1040. Only for identifiers that no "
+		"node uses: if one does, two\njobs share a lane. The manager "
+		"refuses while a node that is up may hold one; with --force\n"
+		"these are withheld until the node reports them gone. For a "
+		"node that is gone use\n'fairlead node fence'.",
 	.options = release_options,
 	.run = run_release,
 };

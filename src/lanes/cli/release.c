@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Silent when all is back; what stays in quarantine is said, since it is then
- * missing from the pool.
+ * Silent when all nodes have confirmed; what stays in quarantine is printed,
+ * since the pool lacks it.
  */
 #include <stdlib.h>
 
@@ -46,9 +46,9 @@ const struct subcommand command_release = {
 	.summary = "Release the lanes of a grant, an attempt or a job",
 	.arguments = "GRANT|KEY|JOB",
 	.details =
-		"Returns when the nodes have answered or their time is up; the "
-		"job is over then.\nIdentifiers that a node may still hold "
-		"stay in quarantine. Releasing what is released\nis no error.",
+		"Returns when all nodes have answered or timed out; the job is "
+		"over then. Identifiers\nthat a node may still hold stay in "
+		"quarantine. Releasing twice is no error.",
 	.options = cli_options_ask,
 	.run = release_run,
 };

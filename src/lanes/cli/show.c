@@ -179,8 +179,8 @@ void show_freed(struct cli *cli, const json_t *answer)
 		_auto_(freep) char *text = output_ids(ids);
 
 		fprintf(cli->out,
-			"withheld of %s: %s, until the nodes that are up say "
-			"that it is gone\n",
+			"withheld of %s: %s, until the nodes that are up "
+			"report it gone\n",
 			driver, text);
 	}
 }

@@ -335,7 +335,7 @@ static void add_heard(const struct engine *engine, json_t *view)
 		if (member == NULL)
 			continue;
 		json_object_set_new(
-			node, "heard_ms",
+			node, "seen_ms",
 			json_integer((json_int_t)(now_ms - member->heard_ms)));
 		if (member->key_id != 0)
 			json_object_set_new(node, "key",

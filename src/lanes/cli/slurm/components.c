@@ -171,9 +171,9 @@ static uint32_t cores_of_node(const struct component *component)
 	return (component->cpu_count + count - 1) / count;
 }
 
-/* places has room for every node of every component. */
-static void gather(const struct components *components,
-		   struct component_node *places, struct component_node **table)
+/* `slots` has one for every node of every component. */
+static void collect(const struct components *components,
+		    struct component_node *slots, struct component_node **table)
 {
 	struct component_node *found;
 
@@ -187,7 +187,7 @@ static void gather(const struct components *components,
 
 			HASH_FIND_STR(*table, name, found);
 			if (!found) {
-				found = places++;
+				found = slots++;
 				*found =
 					(struct component_node){ .name = name };
 				HASH_ADD_KEYPTR(hh, *table, found->name,
@@ -216,18 +216,17 @@ int components_join(const struct components *components, char **ret_nodes,
 		    char **ret_cores, struct fairlead_error *ret_error)
 {
 	size_t most = node_count(components), count = 0;
-	_auto_(freep) struct component_node *places =
-		memory_array(most + 1, sizeof(*places));
+	_auto_(freep) struct component_node *slots =
+		memory_array(most + 1, sizeof(*slots));
 	_auto_(freep) const char **names =
 		memory_array(most + 1, sizeof(*names));
 	_auto_(freep) uint32_t *cores = memory_array(most + 1, sizeof(*cores));
 	struct component_node *table = NULL;
 
-	gather(components, places, &table);
-	while (count < most && places[count].name) {
-		names[count] = places[count].name;
-		cores[count] =
-			places[count].cores > 0 ? places[count].cores : 1;
+	collect(components, slots, &table);
+	while (count < most && slots[count].name) {
+		names[count] = slots[count].name;
+		cores[count] = slots[count].cores > 0 ? slots[count].cores : 1;
 		count++;
 	}
 	HASH_CLEAR(hh, table);

@@ -254,8 +254,8 @@ static const char *commands_of(const struct slurm_hook *hook)
 	return hook->config ? hook->config->slurm.commands : COMMANDS;
 }
 
-/* A failure of these is said, for who reads the log; the job's end is as it is. */
-static void tell_slurm(struct slurm_hook *hook, const char *const *argv)
+/* A failure is reported in the log; the job ends as it does. */
+static void run_command(struct slurm_hook *hook, const char *const *argv)
 {
 	struct fairlead_error error;
 
@@ -304,8 +304,8 @@ void slurm_drain(struct slurm_hook *hook, const char *nodes, const char *reason)
 	names = memory_format("NodeName=%s", ours);
 	text = memory_format("Reason=fairlead: %s (job %" PRIu32 ")", fit,
 			     hook->job.id);
-	tell_slurm(hook, (const char *const[]){ "scontrol", "update", names,
-						"State=DRAIN", text, NULL });
+	run_command(hook, (const char *const[]){ "scontrol", "update", names,
+						 "State=DRAIN", text, NULL });
 }
 
 /* Which job scontrol is to update. */
@@ -325,8 +325,8 @@ void slurm_comment(struct slurm_hook *hook, const char *reason)
 	fit_reason(reason, fit);
 	format_update(hook, id);
 	text = memory_format("AdminComment=fairlead: %s", fit);
-	tell_slurm(hook, (const char *const[]){ "scontrol", "update", id, text,
-						NULL });
+	run_command(hook, (const char *const[]){ "scontrol", "update", id, text,
+						 NULL });
 }
 
 /*
@@ -338,13 +338,13 @@ void slurm_refuse(struct slurm_hook *hook)
 	char id[UPDATE_MAX];
 
 	format_update(hook, id);
-	tell_slurm(hook, (const char *const[]){ "scontrol", "update", id,
-						"Requeue=0", NULL });
+	run_command(hook, (const char *const[]){ "scontrol", "update", id,
+						 "Requeue=0", NULL });
 	if (!hook->job.is_component)
 		return;
 	/* That is for one component. */
 	snprintf(id, sizeof(id), "%" PRIu32, hook->job.leader);
-	tell_slurm(hook, (const char *const[]){ "scancel", id, NULL });
+	run_command(hook, (const char *const[]){ "scancel", id, NULL });
 }
 
 bool slurm_is_over(struct slurm_hook *hook)

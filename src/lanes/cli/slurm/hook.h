@@ -58,7 +58,7 @@ bool slurm_hook_may_hold(const struct slurm_hook *hook);
 int slurm_hook_fail(struct slurm_hook *hook, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* --- what Slurm is told; a failure is said, and does not count --- */
+/* --- commands to Slurm; a failure is reported, and changes nothing --- */
 
 /*
  * Drain nodes (a host list) with "fairlead: REASON (job N)", but for those that

@@ -14,8 +14,8 @@
 #include "fairlead_driver.h"
 
 /*
- * The attempt of a key is the restart count. Where that was used, as Slurm's
- * ids began anew, it is so much more, and again, so many times.
+ * The attempt of a key is the restart count. If that was used, since Slurm's ids
+ * started over, it is so much higher, and again, at most so many times.
  */
 #define SLURM_ATTEMPT_STEP  65536
 #define SLURM_ATTEMPT_TRIES 128
@@ -59,7 +59,7 @@ int slurm_job_read(char *(*variable)(const char *name),
 		   struct slurm_job *ret_job, struct fairlead_error *ret_error);
 
 /*
- * As Slurm's commands are told which job is meant: ARRAY_TASK where it is of an
+ * The job in an argument of Slurm's commands: ARRAY_TASK where it is of an
  * array. Its id alone may be the array's, and mean all its jobs.
  */
 void slurm_job_format(const struct slurm_job *job,

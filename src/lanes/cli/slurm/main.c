@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * `fairlead slurm` alone, in a program that is small to start: each job starts
- * four. Slurm gives a hook no arguments, so it is told by the name of a link
- * which one it is.
+ * four. Slurm gives a hook no arguments, so the name of a link selects it.
  */
 #include <signal.h>
 #include <stdlib.h>

@@ -361,9 +361,9 @@ static void node_list_says_when_a_node_was_heard(void **state)
 	answer = bed_expect(bed, client, 0);
 	first = json_array_get(json_object_get(answer, "nodes"), 0);
 	second = json_array_get(json_object_get(answer, "nodes"), 1);
-	assert_int_equal(json_integer_value(json_object_get(first, "heard_ms")),
+	assert_int_equal(json_integer_value(json_object_get(first, "seen_ms")),
 			 900);
-	assert_null(json_object_get(second, "heard_ms"));
+	assert_null(json_object_get(second, "seen_ms"));
 	json_decref(answer);
 }
 

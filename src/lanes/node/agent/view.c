@@ -105,7 +105,7 @@ static json_t *link_view(const struct agent *agent)
 		heard_ms = agent_now_ms(agent) - link->heard_ms;
 	return json_pack("{s:s, s:s, s:s, s:I, s:I}", "address", agent->manager,
 			 "state", state, "error", link->error, "epoch",
-			 (json_int_t)agent->epoch, "heard_ms",
+			 (json_int_t)agent->epoch, "seen_ms",
 			 (json_int_t)heard_ms);
 }
 

@@ -79,14 +79,14 @@ static int on_validate(flux_plugin_t *p, const char *topic,
 		       flux_plugin_arg_t *args, void *arg)
 {
 	struct fairlead_error error;
-	struct wish wish;
+	struct lane_request request;
 	struct jobtap_job job;
 
 	if (read_job(p, args, &job) < 0)
 		return 0;
-	if (wish_parse(job.options, &wish, &error) < 0 ||
-	    (wish.kind == WISH_LANE &&
-	     driver_check_launch(wish.interconnect, wish.options, "Flux",
+	if (lane_request_parse(job.options, &request, &error) < 0 ||
+	    (request.kind == LANE_REQUEST_LANE &&
+	     driver_check_launch(request.interconnect, request.options, "Flux",
 				 &error) < 0))
 		return flux_jobtap_reject_job(p, args, "%s", error.text);
 	return 0;
@@ -111,22 +111,22 @@ static int on_run(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 {
 	struct lanes *lanes = ((struct plugin *)arg)->lanes;
 	struct fairlead_error error;
-	struct wish wish;
+	struct lane_request request;
 	struct jobtap_job job;
 
 	if (read_job(p, args, &job) < 0)
 		return -1;
-	if (wish_parse(job.options, &wish, &error) < 0) {
+	if (lane_request_parse(job.options, &request, &error) < 0) {
 		lane_refuse(lanes, job.id, error.text);
 		return 0;
 	}
-	if (wish.kind == WISH_OFF)
+	if (request.kind == LANE_REQUEST_OFF)
 		post_none(lanes, job.id, "disabled by user request");
-	else if (wish.kind == WISH_NONE)
+	else if (request.kind == LANE_REQUEST_NONE)
 		post_none(lanes, job.id, "none requested");
-	else if (wish.kind == WISH_LANE ||
+	else if (request.kind == LANE_REQUEST_LANE ||
 		 lanes->settings.otherwise != DEFAULT_NONE)
-		lane_begin(lanes, job.id, job.uid, &wish, job.R);
+		lane_begin(lanes, job.id, job.uid, &request, job.R);
 	return 0;
 }
 
@@ -168,7 +168,7 @@ static int on_inactive(flux_plugin_t *p, const char *topic,
 static int on_new(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 		  void *arg)
 {
-	struct wish wish = { 0 };
+	struct lane_request request = { 0 };
 	struct jobtap_job job;
 
 	if (read_job(p, args, &job) < 0)
@@ -176,8 +176,8 @@ static int on_new(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 	if (job.state != FLUX_JOB_STATE_RUN &&
 	    job.state != FLUX_JOB_STATE_CLEANUP)
 		return 0;
-	wish_parse(job.options, &wish, NULL);
-	lane_resume(((struct plugin *)arg)->lanes, job.id, job.uid, &wish,
+	lane_request_parse(job.options, &request, NULL);
+	lane_resume(((struct plugin *)arg)->lanes, job.id, job.uid, &request,
 		    job.R, job.state == FLUX_JOB_STATE_CLEANUP);
 	return 0;
 }

@@ -29,7 +29,7 @@
 #include "fairlead.h"
 #include "lanes/plugin/flux/link.h"
 #include "lanes/plugin/flux/settings.h"
-#include "lanes/plugin/flux/wish.h"
+#include "lanes/plugin/flux/request.h"
 
 enum lane_step {
 	LANE_LOOKUP,
@@ -63,7 +63,7 @@ struct flux_lane {
 	flux_jobid_t id;
 	char name[32]; /* the job's id as F58, with a plain f */
 	uint32_t uid;
-	struct wish wish;
+	struct lane_request request;
 	char *nodes; /* NULL: known from before a restart, and running */
 	char *cores;
 	enum lane_step step, asked_step;
@@ -106,7 +106,7 @@ json_t *lanes_describe(const struct lanes *lanes);
  * error is the job's: it was refused.
  */
 void lane_begin(struct lanes *lanes, flux_jobid_t id, uint32_t uid,
-		const struct wish *wish, const json_t *R);
+		const struct lane_request *request, const json_t *R);
 /* In job.state.run: no lane, for this reason. */
 void lane_refuse(struct lanes *lanes, flux_jobid_t id, const char *reason);
 /* Its tasks are over. */
@@ -118,7 +118,8 @@ void lane_end(struct flux_lane *lane);
  * RUN. R: NULL where it has none.
  */
 void lane_resume(struct lanes *lanes, flux_jobid_t id, uint32_t uid,
-		 const struct wish *wish, const json_t *R, bool is_ending);
+		 const struct lane_request *request, const json_t *R,
+		 bool is_ending);
 /* The job is inactive; frees the lane, later. */
 void lane_forget(struct flux_lane *lane);
 /* The lane of an active job, or of FLUX_JOBTAP_CURRENT_JOB, or NULL. */
@@ -127,7 +128,7 @@ struct flux_lane *lane_find(const struct lanes *lanes, flux_jobid_t id);
 /* --- among the files of lanes --- */
 
 struct flux_lane *lane_create(struct lanes *lanes, flux_jobid_t id,
-			      uint32_t uid, const struct wish *wish);
+			      uint32_t uid, const struct lane_request *request);
 /* Let it ask when it is its turn, and whoever can, now. */
 void lane_wait(struct flux_lane *lane);
 void lanes_pump(struct lanes *lanes);

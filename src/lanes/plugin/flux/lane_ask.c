@@ -12,7 +12,7 @@
 #include "lanes/plugin/flux/eventlog.h"
 #include "lanes/plugin/flux/lane.h"
 
-/* Keys that were used: by other jobs, as ids began anew, or by earlier tries. */
+/* Keys that were used: by other jobs, when ids started over, or by earlier tries. */
 #define ATTEMPTS 128
 #define YOUNG_S  30  /* a manager whose nodes are still coming back */
 #define PAUSE_S  0.5 /* before the next try then */
@@ -25,7 +25,7 @@
  */
 static json_t *make_request(const struct flux_lane *lane)
 {
-	const struct wish *wish = &lane->wish;
+	const struct lane_request *request = &lane->request;
 	char key[EVENTLOG_KEY_MAX];
 
 	snprintf(key, sizeof(key), "%s/%s/%" PRIu32,
@@ -35,8 +35,9 @@ static json_t *make_request(const struct flux_lane *lane)
 			 "gid", (json_int_t)lane->uid, "nodes", lane->nodes,
 			 "cores", lane->cores, "tasks", lane->cores,
 			 "interconnect",
-			 *wish->interconnect ? wish->interconnect : NULL,
-			 "options", *wish->options ? wish->options : NULL);
+			 *request->interconnect ? request->interconnect : NULL,
+			 "options",
+			 *request->options ? request->options : NULL);
 }
 
 static json_t *make_release(const struct flux_lane *lane)
@@ -215,7 +216,7 @@ static void take_release(struct flux_lane *lane,
 	lane_finish(lane, answer->result, answer->error);
 }
 
-/* What was asked before the job was told to end. */
+/* An answer to a request from before the job's end. */
 static void take_late(struct flux_lane *lane,
 		      const struct fairlead_answer *answer)
 {

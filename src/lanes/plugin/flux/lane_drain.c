@@ -29,7 +29,7 @@ static void on_drained(flux_future_t *future, void *arg)
 	lane->future = NULL;
 	lane->drained_count++;
 	if (lane->step != LANE_DRAIN)
-		return; /* the job was told to end meanwhile */
+		return; /* the job ends meanwhile */
 	lane_drain(lane);
 	lanes_pump(lane->lanes);
 }

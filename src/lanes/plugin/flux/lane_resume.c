@@ -145,9 +145,10 @@ void lane_look_up(struct flux_lane *lane)
 }
 
 void lane_resume(struct lanes *lanes, flux_jobid_t id, uint32_t uid,
-		 const struct wish *wish, const json_t *R, bool is_ending)
+		 const struct lane_request *request, const json_t *R,
+		 bool is_ending)
 {
-	struct flux_lane *lane = lane_create(lanes, id, uid, wish);
+	struct flux_lane *lane = lane_create(lanes, id, uid, request);
 
 	if (!lane) {
 		flux_log(lanes->h, LOG_ERR, "fairlead: out of memory");

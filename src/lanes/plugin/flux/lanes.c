@@ -198,7 +198,7 @@ void lane_stop_deadline(struct flux_lane *lane)
 }
 
 struct flux_lane *lane_create(struct lanes *lanes, flux_jobid_t id,
-			      uint32_t uid, const struct wish *wish)
+			      uint32_t uid, const struct lane_request *request)
 {
 	struct flux_lane *lane = calloc(1, sizeof(*lane));
 
@@ -207,7 +207,7 @@ struct flux_lane *lane_create(struct lanes *lanes, flux_jobid_t id,
 	lane->lanes = lanes;
 	lane->id = id;
 	lane->uid = uid;
-	lane->wish = *wish;
+	lane->request = *request;
 	lane->step = LANE_OVER;
 	lane->timer = flux_timer_watcher_create(flux_get_reactor(lanes->h), 0.,
 						0., on_deadline, lane);
@@ -297,10 +297,10 @@ void lane_refuse(struct lanes *lanes, flux_jobid_t id, const char *reason)
 }
 
 void lane_begin(struct lanes *lanes, flux_jobid_t id, uint32_t uid,
-		const struct wish *wish, const json_t *R)
+		const struct lane_request *request, const json_t *R)
 {
 	struct fairlead_error error = { .text = "out of memory" };
-	struct flux_lane *lane = lane_create(lanes, id, uid, wish);
+	struct flux_lane *lane = lane_create(lanes, id, uid, request);
 
 	if (!lane ||
 	    resources_read(R, &lane->nodes, &lane->cores, &error) < 0) {

@@ -38,7 +38,7 @@
 #include "lanes/plugin/flux/inside.h"
 #include "lanes/plugin/flux/names.h"
 #include "lanes/plugin/flux/settings.h"
-#include "lanes/plugin/flux/wish.h"
+#include "lanes/plugin/flux/request.h"
 
 #define NODE_TIMEOUT_MS 10000
 
@@ -327,11 +327,11 @@ static json_t *read_options(flux_shell_t *shell)
 	return options;
 }
 
-static void read_wish(flux_shell_t *shell, struct wish *wish)
+static void read_request(flux_shell_t *shell, struct lane_request *request)
 {
 	json_t *options = read_options(shell);
 	struct fairlead_error error;
-	int result = wish_parse(options, wish, &error);
+	int result = lane_request_parse(options, request, &error);
 
 	json_decref(options);
 	if (result < 0)
@@ -354,21 +354,21 @@ static int on_init(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 		   void *arg)
 {
 	struct shell shell = { .shell = flux_plugin_get_shell(p) };
-	struct wish wish;
+	struct lane_request request;
 	json_int_t id = 0;
 
 	shell.h = flux_shell_get_flux(shell.shell);
 	read_conf(p, &shell);
-	read_wish(shell.shell, &wish);
-	if (wish.kind == WISH_OFF)
+	read_request(shell.shell, &request);
+	if (request.kind == LANE_REQUEST_OFF)
 		return 0;
 	if (flux_shell_info_unpack(shell.shell, "{s:I}", "jobid", &id) < 0)
 		shell_die_errno(1, "the job's id is not known");
 	shell.id = (flux_jobid_t)id;
-	if (wish.kind == WISH_NONE)
+	if (request.kind == LANE_REQUEST_NONE)
 		clear(&shell);
 	else
-		find_lane(&shell, wish.kind == WISH_LANE ||
+		find_lane(&shell, request.kind == LANE_REQUEST_LANE ||
 					  shell.otherwise != DEFAULT_NONE);
 	return 0;
 }

@@ -30,8 +30,8 @@ struct lane_intent lane_intent(const char *option,
 
 enum lane_verdict {
 	LANE_GO,
-	LANE_WARN, /* the tasks go on, and the user is told */
-	LANE_FAIL, /* no task runs, and the user is told */
+	LANE_WARN, /* the tasks go on, with a message to the user */
+	LANE_FAIL, /* no task runs, with a message to the user */
 };
 
 /*
@@ -45,7 +45,7 @@ enum lane_verdict lane_judge(const struct lane_intent *intent, int result);
 #define LANE_TEXT_MAX (FAIRLEAD_ERROR_TEXT_MAX + 256)
 
 /*
- * What the user is told after LANE_WARN or LANE_FAIL, and what to do: one line.
+ * The message to the user after LANE_WARN or LANE_FAIL, and what to do: one line.
  * job: SUBMITTER/ID; option as above; error: of fairlead_env_read().
  */
 void lane_explain(enum lane_verdict verdict, const char *job,

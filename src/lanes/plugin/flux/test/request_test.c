@@ -9,59 +9,60 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "lanes/plugin/flux/wish.h"
+#include "lanes/plugin/flux/request.h"
 
-static int parse(const char *options, struct wish *wish,
+static int parse(const char *options, struct lane_request *request,
 		 struct fairlead_error *error)
 {
 	json_t *object = options ? json_loads(options, 0, NULL) : NULL;
 	int result;
 
 	assert_true(!options || object);
-	result = wish_parse(object, wish, error);
+	result = lane_request_parse(object, request, error);
 	json_decref(object);
 	return result;
 }
 
-static void expect(const char *options, enum wish_kind kind,
+static void expect(const char *options, enum lane_request_kind kind,
 		   const char *interconnect, const char *text)
 {
 	struct fairlead_error error;
-	struct wish wish;
+	struct lane_request request;
 
-	assert_int_equal(parse(options, &wish, &error), 0);
-	assert_int_equal(wish.kind, kind);
-	assert_string_equal(wish.interconnect, interconnect);
-	assert_string_equal(wish.options, text);
+	assert_int_equal(parse(options, &request, &error), 0);
+	assert_int_equal(request.kind, kind);
+	assert_string_equal(request.interconnect, interconnect);
+	assert_string_equal(request.options, text);
 }
 
 static void refuse(const char *options, const char *text)
 {
-	struct wish wish = { .kind = 17 };
+	struct lane_request request = { .kind = 17 };
 	struct fairlead_error error = { 0 };
 
-	assert_int_equal(parse(options, &wish, &error), -EINVAL);
+	assert_int_equal(parse(options, &request, &error), -EINVAL);
 	assert_int_equal(error.code, -EINVAL);
 	if (!strstr(error.text, text))
 		fail_msg("no '%s' in: %s", text, error.text);
-	assert_int_equal(wish.kind, 17);
+	assert_int_equal(request.kind, 17);
 }
 
 static void who_says_nothing_gets_the_default(void **state)
 {
-	expect(NULL, WISH_DEFAULT, "", "");
-	expect("{}", WISH_DEFAULT, "", "");
-	expect("{\"verbose\":1}", WISH_DEFAULT, "", "");
+	expect(NULL, LANE_REQUEST_UNSET, "", "");
+	expect("{}", LANE_REQUEST_UNSET, "", "");
+	expect("{\"verbose\":1}", LANE_REQUEST_UNSET, "", "");
 }
 
 static void options_of_flux_coral2_mean_the_same(void **state)
 {
-	expect("{\"cray-slingshot\":\"off\"}", WISH_OFF, "", "");
-	expect("{\"cray-slingshot\":{\"vnicount\":0}}", WISH_NONE, "", "");
-	expect("{\"cray-slingshot\":{\"vnicount\":1}}", WISH_LANE, "slingshot",
-	       "vnis=1");
-	expect("{\"cray-slingshot\":{\"vnicount\":4}}", WISH_LANE, "slingshot",
-	       "vnis=4");
+	expect("{\"cray-slingshot\":\"off\"}", LANE_REQUEST_OFF, "", "");
+	expect("{\"cray-slingshot\":{\"vnicount\":0}}", LANE_REQUEST_NONE, "",
+	       "");
+	expect("{\"cray-slingshot\":{\"vnicount\":1}}", LANE_REQUEST_LANE,
+	       "slingshot", "vnis=1");
+	expect("{\"cray-slingshot\":{\"vnicount\":4}}", LANE_REQUEST_LANE,
+	       "slingshot", "vnis=4");
 }
 
 static void they_are_refused_with_the_same_words(void **state)
@@ -85,17 +86,19 @@ static void they_are_refused_with_the_same_words(void **state)
 
 static void options_of_an_interconnect_are_passed_on(void **state)
 {
-	expect("{\"fairlead\":\"off\"}", WISH_OFF, "", "");
-	expect("{\"fairlead\":\"vnis=2,tcs=LOW_LATENCY:BULK_DATA\"}", WISH_LANE,
-	       "", "vnis=2,tcs=LOW_LATENCY:BULK_DATA");
-	expect("{\"fairlead\":\"interconnect=ethernet\"}", WISH_LANE,
+	expect("{\"fairlead\":\"off\"}", LANE_REQUEST_OFF, "", "");
+	expect("{\"fairlead\":\"vnis=2,tcs=LOW_LATENCY:BULK_DATA\"}",
+	       LANE_REQUEST_LANE, "", "vnis=2,tcs=LOW_LATENCY:BULK_DATA");
+	expect("{\"fairlead\":\"interconnect=ethernet\"}", LANE_REQUEST_LANE,
 	       "ethernet", "");
 	expect("{\"fairlead\":\"vnis=1,interconnect=ethernet,rate=5\"}",
-	       WISH_LANE, "ethernet", "vnis=1,rate=5");
-	expect("{\"fairlead\":\"vnis=0\"}", WISH_NONE, "", "vnis=0");
-	expect("{\"fairlead\":\"interconnect=none\"}", WISH_NONE, "none", "");
+	       LANE_REQUEST_LANE, "ethernet", "vnis=1,rate=5");
+	expect("{\"fairlead\":\"vnis=0\"}", LANE_REQUEST_NONE, "", "vnis=0");
+	expect("{\"fairlead\":\"interconnect=none\"}", LANE_REQUEST_NONE,
+	       "none", "");
 	/* It is the driver's to refuse. */
-	expect("{\"fairlead\":\"off,vnis=1\"}", WISH_LANE, "", "off,vnis=1");
+	expect("{\"fairlead\":\"off,vnis=1\"}", LANE_REQUEST_LANE, "",
+	       "off,vnis=1");
 }
 
 static void text_that_is_no_option_is_refused(void **state)
@@ -132,7 +135,7 @@ static void the_longest_text_is_taken_whole(void **state)
 	memset(text, 'a', 511);
 	strcat(longest, text);
 	strcat(longest, "\"}");
-	expect(longest, WISH_LANE, "", text);
+	expect(longest, LANE_REQUEST_LANE, "", text);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lanes/plugin/flux/wish.h"
+#include "lanes/plugin/flux/request.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -26,7 +26,7 @@ static const char *type_name(const json_t *value)
 	return names[json_typeof(value)];
 }
 
-static int read_count(const json_t *value, struct wish *wish,
+static int read_count(const json_t *value, struct lane_request *request,
 		      struct fairlead_error *ret_error)
 {
 	json_int_t count = json_integer_value(value);
@@ -39,16 +39,16 @@ static int read_count(const json_t *value, struct wish *wish,
 	if (count < 0 || count > VNIS_MAX)
 		return error_set(ret_error, -EINVAL,
 				 "VNI count must be within 1-%d", VNIS_MAX);
-	wish->kind = count > 0 ? WISH_LANE : WISH_NONE;
+	request->kind = count > 0 ? LANE_REQUEST_LANE : LANE_REQUEST_NONE;
 	if (count > 0) {
-		strcpy(wish->interconnect, "slingshot");
-		snprintf(wish->options, sizeof(wish->options), "vnis=%d",
+		strcpy(request->interconnect, "slingshot");
+		snprintf(request->options, sizeof(request->options), "vnis=%d",
 			 (int)count);
 	}
 	return 0;
 }
 
-static int read_cray(const json_t *value, struct wish *wish,
+static int read_cray(const json_t *value, struct lane_request *request,
 		     struct fairlead_error *ret_error)
 {
 	const char *text = json_string_value(value);
@@ -56,7 +56,7 @@ static int read_cray(const json_t *value, struct wish *wish,
 	json_t *member;
 
 	if (text && strcmp(text, "off") == 0) {
-		wish->kind = WISH_OFF;
+		request->kind = LANE_REQUEST_OFF;
 		return 0;
 	}
 	if (text)
@@ -73,12 +73,13 @@ static int read_cray(const json_t *value, struct wish *wish,
 					 "-o " NAME_CRAY
 					 ": invalid option: %.200s",
 					 name);
-	return read_count(json_object_get(value, "vnicount"), wish, ret_error);
+	return read_count(json_object_get(value, "vnicount"), request,
+			  ret_error);
 }
 
 /* --- fairlead --- */
 
-static int read_own(const json_t *value, struct wish *wish,
+static int read_own(const json_t *value, struct lane_request *request,
 		    struct fairlead_error *ret_error)
 {
 	const char *text = json_string_value(value);
@@ -90,26 +91,27 @@ static int read_own(const json_t *value, struct wish *wish,
 				 "or NAME=VALUE[,...]",
 				 type_name(value));
 	if (strcmp(text, "off") == 0) {
-		wish->kind = WISH_OFF;
+		request->kind = LANE_REQUEST_OFF;
 		return 0;
 	}
-	result = job_options_split(text, wish->interconnect, wish->options,
-				   ret_error);
+	result = job_options_split(text, request->interconnect,
+				   request->options, ret_error);
 	if (result < 0 && ret_error)
 		return error_prefix(ret_error, "-o " OWN);
-	wish->kind = job_options_has(text, "vnis=0") ||
-				     job_options_has(text, "interconnect=none")
-			     ? WISH_NONE
-			     : WISH_LANE;
+	request->kind =
+		job_options_has(text, "vnis=0") ||
+				job_options_has(text, "interconnect=none")
+			? LANE_REQUEST_NONE
+			: LANE_REQUEST_LANE;
 	return result;
 }
 
-int wish_parse(const json_t *options, struct wish *ret_wish,
-	       struct fairlead_error *ret_error)
+int lane_request_parse(const json_t *options, struct lane_request *ret_request,
+		       struct fairlead_error *ret_error)
 {
 	const json_t *cray = json_object_get(options, NAME_CRAY);
 	const json_t *own = json_object_get(options, OWN);
-	struct wish wish = { .kind = WISH_DEFAULT };
+	struct lane_request request = { .kind = LANE_REQUEST_UNSET };
 	int result = 0;
 
 	if (cray && own)
@@ -118,10 +120,10 @@ int wish_parse(const json_t *options, struct wish *ret_wish,
 				 " are the same: "
 				 "say one of them");
 	if (cray)
-		result = read_cray(cray, &wish, ret_error);
+		result = read_cray(cray, &request, ret_error);
 	else if (own)
-		result = read_own(own, &wish, ret_error);
+		result = read_own(own, &request, ret_error);
 	if (result == 0)
-		*ret_wish = wish;
+		*ret_request = request;
 	return result;
 }

@@ -12,7 +12,7 @@
 #include "lanes/cli/reconcile/reconcile.h"
 #include "lanes/cli/remote.h"
 
-struct mend {
+struct grant_releases {
 	struct cli *cli;
 	struct fairlead *handle;
 	size_t total, started_count, done_count;
@@ -21,15 +21,15 @@ struct mend {
 };
 
 struct reconcile_call {
-	struct mend *mend;
+	struct grant_releases *releases;
 	json_t *grant;
 };
 
-static void fail(struct mend *mend, json_t *grant, int result, const char *text)
+static void fail(struct grant_releases *releases, json_t *grant, int result, const char *text)
 {
-	mend->failed_count++;
-	if (mend->first.code == 0)
-		error_set(&mend->first, result, "%s", text);
+	releases->failed_count++;
+	if (releases->first.code == 0)
+		error_set(&releases->first, result, "%s", text);
 	json_object_set_new(grant, "done", json_string("failed"));
 	json_object_set_new(grant, "error", json_string(text));
 }
@@ -51,94 +51,94 @@ static void keep_quarantined(json_t *grant, const char *text)
 static void answered(void *arg, const struct fairlead_answer *answer)
 {
 	struct reconcile_call *call = arg;
-	struct mend *mend = call->mend;
+	struct grant_releases *releases = call->releases;
 
 	if (answer->result < 0) {
-		fail(mend, call->grant, answer->result, answer->error);
+		fail(releases, call->grant, answer->result, answer->error);
 	} else {
 		json_object_set_new(call->grant, "done",
 				    json_string("released"));
 		keep_quarantined(call->grant, answer->json);
 	}
-	mend->done_count++;
+	releases->done_count++;
 }
 
 /* False: as many calls as there can be are open. */
-static bool start(struct mend *mend, struct reconcile_call *call, json_t *grant)
+static bool start(struct grant_releases *releases, struct reconcile_call *call, json_t *grant)
 {
 	struct fairlead_error error;
 	char members[64];
 	int result;
 
-	*call = (struct reconcile_call){ mend, grant };
+	*call = (struct reconcile_call){ releases, grant };
 	snprintf(members, sizeof(members), "{\"grant_id\":%lld}",
 		 (long long)output_number(grant, "grant_id"));
-	result = fairlead_call_start(mend->handle, "release", members, answered,
+	result = fairlead_call_start(releases->handle, "release", members, answered,
 				     call, &error);
-	if (result == -EAGAIN && mend->started_count > mend->done_count)
+	if (result == -EAGAIN && releases->started_count > releases->done_count)
 		return false;
-	mend->started_count++;
+	releases->started_count++;
 	if (result < 0) {
-		mend->done_count++;
-		fail(mend, grant, result, error.text);
+		releases->done_count++;
+		fail(releases, grant, result, error.text);
 	}
 	return true;
 }
 
 /* Negative: the connection cannot be used any more. */
-static int wait_for_answers(struct mend *mend, int timeout_ms)
+static int wait_for_answers(struct grant_releases *releases, int timeout_ms)
 {
-	struct pollfd entry = { .fd = fairlead_fd(mend->handle),
-				.events = fairlead_events(mend->handle) };
+	struct pollfd entry = { .fd = fairlead_fd(releases->handle),
+				.events = fairlead_events(releases->handle) };
 	int count = poll(&entry, 1, timeout_ms);
 
 	if (count < 0 && errno != EINTR)
 		return -errno;
 	if (count == 0)
 		return -ETIMEDOUT;
-	count = fairlead_process(mend->handle);
+	count = fairlead_process(releases->handle);
 	return count < 0 ? count : 0;
 }
 
-static void release_all(struct mend *mend, json_t *grants, int timeout_ms)
+static void release_all(struct grant_releases *releases, json_t *grants, int timeout_ms)
 {
 	_auto_(freep) struct reconcile_call *calls =
-		memory_array(mend->total, sizeof(*calls));
-	size_t *next = &mend->started_count;
+		memory_array(releases->total, sizeof(*calls));
+	size_t *next = &releases->started_count;
 	int result = 0;
 
-	while (result == 0 && mend->done_count < mend->total) {
-		while (*next < mend->total &&
-		       start(mend, &calls[*next],
+	while (result == 0 && releases->done_count < releases->total) {
+		while (*next < releases->total &&
+		       start(releases, &calls[*next],
 			     json_array_get(grants, *next)))
 			;
-		if (mend->done_count < *next)
-			result = wait_for_answers(mend, timeout_ms);
+		if (releases->done_count < *next)
+			result = wait_for_answers(releases, timeout_ms);
 	}
 	if (result == -ETIMEDOUT)
-		error_set(&mend->first, result, "no answer in time");
+		error_set(&releases->first, result, "no answer in time");
 	/* Those that are open are answered by the end of the connection. */
-	fairlead_close(take_ptr(mend->handle));
-	for (; *next < mend->total; (*next)++)
-		fail(mend, json_array_get(grants, *next), result,
+	fairlead_close(take_ptr(releases->handle));
+	for (; *next < releases->total; (*next)++)
+		fail(releases, json_array_get(grants, *next), result,
 		     "the manager was not asked any more");
 }
 
 int reconcile_release(struct cli *cli, json_t *grants)
 {
-	struct mend mend = { .cli = cli, .total = json_array_size(grants) };
+	struct grant_releases releases = { .cli = cli, .total = json_array_size(grants) };
 	uint32_t timeout_ms = 0;
 	int code = cli_timeout(cli, &timeout_ms);
 
 	if (code == EXIT_DONE)
 		code = remote_open(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_NONE,
-				   &mend.handle);
+				   &releases.handle);
 	if (code != EXIT_DONE)
 		return code;
-	release_all(&mend, grants, timeout_ms > 0 ? (int)timeout_ms : -1);
-	if (mend.failed_count == 0)
+	release_all(&releases, grants, timeout_ms > 0 ? (int)timeout_ms : -1);
+	if (releases.failed_count == 0)
 		return EXIT_DONE;
-	return cli_fail(cli, cli_exit_code(mend.first.code),
+	return cli_fail(cli, cli_exit_code(releases.first.code),
 			"%zu of %zu grants could not be released: %s",
-			mend.failed_count, mend.total, mend.first.text);
+			releases.failed_count, releases.total, releases.first.text);
 }

@@ -16,15 +16,15 @@
 #include "fairlead/error.h"
 #include "fairlead_driver.h"
 
-enum wish_kind {
-	WISH_DEFAULT, /* the user has said nothing */
-	WISH_OFF,     /* no lane, and nobody looks after the variables */
-	WISH_NONE,    /* no lane */
-	WISH_LANE,
+enum lane_request_kind {
+	LANE_REQUEST_UNSET, /* the user has said nothing */
+	LANE_REQUEST_OFF,   /* no lane, and nobody looks after the variables */
+	LANE_REQUEST_NONE,  /* no lane */
+	LANE_REQUEST_LANE,
 };
 
-struct wish {
-	enum wish_kind kind;
+struct lane_request {
+	enum lane_request_kind kind;
 	char interconnect[FAIRLEAD_DRIVER_NAME_MAX + 1]; /* "": the default */
 	char options[FAIRLEAD_OPTIONS_MAX + 1];          /* "": none */
 };
@@ -33,5 +33,5 @@ struct wish {
  * options: attributes.system.shell.options of a jobspec; NULL: there are none.
  * -EINVAL: the text says which option is wrong, and how it is right.
  */
-int wish_parse(const json_t *options, struct wish *ret_wish,
-	       struct fairlead_error *ret_error);
+int lane_request_parse(const json_t *options, struct lane_request *ret_request,
+		       struct fairlead_error *ret_error);
