@@ -64,9 +64,7 @@ static void settings_check(const char *text)
 
 static void plugstack_check(char *text)
 {
-	static const char *const names[] = { "default", NULL };
 	_auto_(freep) char *value = NULL;
-	_auto_(freep) char *unknown = NULL;
 	struct plugstack_line line;
 	enum plugstack_kind kind = plugstack_parse(text, &line);
 
@@ -75,9 +73,6 @@ static void plugstack_check(char *text)
 	fuzz_check(*line.path && !strpbrk(line.path, " \t\r\n#"));
 	value = plugstack_argument(line.arguments, "default");
 	fuzz_check(!value || !strpbrk(value, " \t\r\n#"));
-	unknown = plugstack_unknown(line.arguments, names);
-	fuzz_check(!unknown || (*unknown && !strpbrk(unknown, " \t\r\n#")));
-	fuzz_check(!unknown || strncmp(unknown, "default=", 8) != 0);
 }
 
 static void nodes_check(const uint8_t *data, size_t size)
