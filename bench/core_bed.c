@@ -112,8 +112,8 @@ static void on_drain(void *ctx, const char *node, bool is_drained,
 	bed_die("a node was drained", reason);
 }
 
-static void on_tell(void *ctx, uint64_t id, const char *node, bool is_drained,
-		    const char *reason)
+static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
+		      const char *reason)
 {
 	bed_die("the site is told of a drain", reason);
 }
@@ -153,7 +153,7 @@ static const struct core_ops ops = {
 	.fanout = on_fanout,
 	.acknowledge = on_acknowledge,
 	.drain = on_drain,
-	.tell = on_tell,
+	.notify = on_notify,
 	.effect = on_effect,
 	.look = on_look,
 	.seal = on_seal,

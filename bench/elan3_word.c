@@ -117,7 +117,7 @@ static void command_make(const struct rng_seam *rng, struct word *word,
 	writer_fini(&body);
 }
 
-void word_make(uint32_t node_count, struct word *ret_word)
+void word_make(uint32_t node_count, struct word *ret_operator)
 {
 	struct word word = { .node_count = node_count };
 	struct apply_body apply = {
@@ -145,7 +145,7 @@ void word_make(uint32_t node_count, struct word *ret_word)
 	apply.sealed_size = sealed.size;
 	command_make(&rng, &word, &apply);
 	writer_fini(&sealed);
-	*ret_word = word;
+	*ret_operator = word;
 }
 
 void word_fini(struct word *word)

@@ -21,7 +21,7 @@ struct word {
 	struct node_key *keys;        /* by node */
 };
 
-void word_make(uint32_t node_count, struct word *ret_word);
+void word_make(uint32_t node_count, struct word *ret_operator);
 void word_fini(struct word *word);
 /*
  * As a node does before it makes a lane: verify the command, open the secrets,

@@ -101,8 +101,8 @@ struct fairlead_grant;
  * others are waiting to be let in; -EACCES when the socket's mode forbids it;
  * -ENAMETOOLONG.
  *
- * USER, a name or a number, is as whom the manager runs (default: fairlead); nobody
- * else is believed to be it. munged is asked at its default socket, or at the
+ * USER, a name or a number, is the manager's user (default: fairlead); answers of
+ * other users are refused. munged is asked at its default socket, or at the
  * one that FAIRLEAD_MUNGE_SOCKET names. Names of hosts and users are looked
  * up, which may wait; numbers are not. Whether there is a manager shows when
  * the first call is processed. -EINVAL: no such address or user; -ENXIO: no

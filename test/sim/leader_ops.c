@@ -132,22 +132,22 @@ static const char *on_store_error(void *ctx)
 }
 
 /* A drain or undrain command that runs. */
-struct tell_run {
+struct notify_run {
 	struct process *process;
 	uint64_t id;
 	int result;
 	char node[32];
 	uint64_t handle;
-	struct tell_run *prev, *next;
+	struct notify_run *prev, *next;
 };
 
 static void on_command_done(void *ctx)
 {
-	struct tell_run *run = ctx;
+	struct notify_run *run = ctx;
 	struct process *process = run->process;
 
-	DL_DELETE(process->tells, run);
-	engine_told(process->engine, run->node, run->id, run->result);
+	DL_DELETE(process->notices, run);
+	engine_notified(process->engine, run->node, run->id, run->result);
 	free(run);
 	process_settle(process);
 }
@@ -156,7 +156,7 @@ static void command_start(struct process *process, const char *node,
 			  uint64_t id)
 {
 	struct world *world = process->leader->world;
-	struct tell_run *run = world_allocate(sizeof(*run));
+	struct notify_run *run = world_allocate(sizeof(*run));
 
 	run->process = process;
 	run->id = id;
@@ -169,17 +169,17 @@ static void command_start(struct process *process, const char *node,
 		sim_queue_add(world->queue,
 			      5 + sim_rng_below(&process->leader->rng, 3000),
 			      on_command_done, run);
-	DL_APPEND(process->tells, run);
+	DL_APPEND(process->notices, run);
 }
 
-static void on_tell(void *ctx, uint64_t id, const char *node, bool is_drained,
-		    const char *reason)
+static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
+		      const char *reason)
 {
 	struct process *process = ctx;
 	struct world *world = process->leader->world;
-	const struct tell_run *other;
+	const struct notify_run *other;
 
-	DL_FOREACH (process->tells, other)
+	DL_FOREACH (process->notices, other)
 		if (strcmp(other->node, node) == 0 &&
 		    other->id >> 32 == id >> 32)
 			world_fail(world, "two commands for %s at a time",
@@ -243,10 +243,10 @@ static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
 void process_effects_fini(struct process *process)
 {
 	struct effect_run *run, *next;
-	struct tell_run *tell, *next_tell;
+	struct notify_run *tell, *next_notify;
 
-	DL_FOREACH_SAFE (process->tells, tell, next_tell) {
-		DL_DELETE(process->tells, tell);
+	DL_FOREACH_SAFE (process->notices, tell, next_notify) {
+		DL_DELETE(process->notices, tell);
 		sim_queue_cancel(process->leader->world->queue, tell->handle);
 		free(tell);
 	}
@@ -262,7 +262,7 @@ const struct engine_ops process_engine_ops = {
 	.replay = on_replay,
 	.reconfigure = on_reconfigure,
 	.store_error = on_store_error,
-	.tell = on_tell,
+	.notify = on_notify,
 	.effect = on_effect,
 };
 

@@ -121,7 +121,7 @@ for count in 1 2 3; do
 done
 wait_for is_slurm_node n1 drain
 has "$(drain_reason n1)" \
-	"^fairlead: the node comes anew while it makes a lane, each time: see its log \\(job $job\\)" 'reason'
+	"^fairlead: the node restarted during three applies; see its log \\(job $job\\)" 'reason'
 slurm_client scontrol update nodename=n1 state=resume
 expect_slurm_clean 3
 

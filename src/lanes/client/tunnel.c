@@ -28,7 +28,7 @@
 struct tunnel {
 	char *url;
 	struct munge *munge;
-	uid_t manager; /* as whom it runs */
+	uid_t manager; /* its user */
 	uint8_t nonce[ENVELOPE_NONCE_SIZE];
 };
 
@@ -60,8 +60,8 @@ static int find_user(const char *name, uid_t *ret_uid,
 		return 0;
 	}
 	return error_set(ret_error, -EINVAL,
-			 "there is no user '%s' here, as whom the manager "
-			 "would run; name its user: tcp://USER@HOST:PORT",
+			 "no user '%s' here; name the user that the manager "
+			 "runs as: tcp://USER@HOST:PORT",
 			 name);
 }
 

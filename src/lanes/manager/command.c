@@ -85,7 +85,7 @@ static void close_all(struct manager_command *command)
 	close_handle((uv_handle_t *)&command->timer);
 }
 
-static void tell_done(const struct manager_command *command, int result)
+static void report_done(const struct manager_command *command, int result)
 {
 	const struct commands *commands = command->commands;
 
@@ -128,9 +128,9 @@ static void on_ended(uv_process_t *process, int64_t status, int term_signal)
 	else
 		log_info(log, "command done path=%s node=%s", command->path,
 			 command->node);
-	tell_done(command, command->is_late                  ? -ETIMEDOUT
-			   : status != 0 || term_signal != 0 ? -EIO
-							     : 0);
+	report_done(command, command->is_late                  ? -ETIMEDOUT
+			     : status != 0 || term_signal != 0 ? -EIO
+							       : 0);
 	close_all(command);
 }
 
@@ -204,7 +204,7 @@ static void start(struct manager_command *command)
 		log_error(commands->log,
 			  "command could not be started path=%s node=%s: %s",
 			  command->path, command->node, uv_strerror(result));
-		tell_done(command, result);
+		report_done(command, result);
 		close_all(command);
 		return;
 	}

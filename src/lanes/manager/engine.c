@@ -259,11 +259,11 @@ int engine_rekey(struct engine *engine, const struct manager_keys *keys,
 void engine_waive(struct engine *engine, const char *nodes)
 {
 	/* Whoever starts the manager with it has no way to say it twice. */
-	const struct core_word word = { .is_forced = true };
+	const struct core_operator by = { .is_forced = true };
 
 	if (engine->core == NULL)
 		return;
-	core_recover_waive(engine->core, &word, nodes, 0);
+	core_recover_waive(engine->core, &by, nodes, 0);
 	commit_flush(engine);
 }
 
@@ -283,12 +283,12 @@ void engine_round_ended(struct engine *engine, uint64_t id, int result,
 	commit_flush(engine);
 }
 
-void engine_told(struct engine *engine, const char *node, uint64_t id,
-		 int result)
+void engine_notified(struct engine *engine, const char *node, uint64_t id,
+		     int result)
 {
 	if (engine->core == NULL)
 		return;
-	core_told(engine->core, node, id, result);
+	core_notified(engine->core, node, id, result);
 	commit_flush(engine);
 }
 

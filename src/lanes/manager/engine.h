@@ -101,9 +101,9 @@ struct engine_ops {
 	int (*reconfigure)(void *ctx, struct engine *engine, char **ret_text);
 	/* The text and what to do of the store's last error, or "". */
 	const char *(*store_error)(void *ctx);
-	/* As `tell` in struct core_ops; engine_told() says how it ended. */
-	void (*tell)(void *ctx, uint64_t id, const char *node, bool is_drained,
-		     const char *reason);
+	/* As `tell` in struct core_ops; engine_notified() says how it ended. */
+	void (*notify)(void *ctx, uint64_t id, const char *node,
+		       bool is_drained, const char *reason);
 	/* As in struct core_ops; on disk already, as the one before. */
 	void (*effect)(void *ctx, uint64_t grant_id, const char *driver,
 		       const struct fairlead_effect *effect);
@@ -164,8 +164,8 @@ int engine_rekey(struct engine *engine, const struct manager_keys *keys,
 /* As a client's recover-waive; the result goes to the log. */
 void engine_waive(struct engine *engine, const char *nodes);
 /* A `tell` of engine_ops has ended: 0, or a negative errno. */
-void engine_told(struct engine *engine, const char *node, uint64_t id,
-		 int result);
+void engine_notified(struct engine *engine, const char *node, uint64_t id,
+		     int result);
 /* An effect of engine_ops has completed. */
 void engine_effect_done(struct engine *engine, uint64_t grant_id,
 			uint32_t effect_id, int result, const char *body);

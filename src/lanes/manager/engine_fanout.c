@@ -114,7 +114,7 @@ static void on_late(void *ctx, const struct fanout_command *command,
 		    const struct fanout_answer *answer, uint64_t asked_ms)
 {
 	struct engine *engine = ctx;
-	struct core_confirmation told = {
+	struct core_confirmation confirmation = {
 		.node = answer->node,
 		.grant_id = command->grant_id,
 		.text = "",
@@ -126,10 +126,11 @@ static void on_late(void *ctx, const struct fanout_command *command,
 				   asked_ms);
 		return;
 	}
-	memcpy(told.incarnation, answer->incarnation, sizeof(told.incarnation));
+	memcpy(confirmation.incarnation, answer->incarnation,
+	       sizeof(confirmation.incarnation));
 	look_gone(engine, answer->node, command->grant_id);
 	if (engine->core != NULL)
-		core_confirm(engine->core, &told);
+		core_confirm(engine->core, &confirmation);
 }
 
 static const struct fanout_ops fanout_ops = {

@@ -26,7 +26,7 @@ struct manager_connection {
 	uid_t uid;
 	uint8_t nonce[ENVELOPE_NONCE_SIZE];
 	bool is_ending;      /* takes no more requests */
-	bool is_closed;      /* and the net was told */
+	bool is_closed;      /* by the net */
 	bool has_request;    /* to be opened */
 	size_t answer_count; /* to be sealed */
 	size_t answer_bytes;
@@ -40,9 +40,9 @@ struct gate {
 	struct gate_options options;
 	struct munge *munge;
 	struct net *net;
-	struct manager_connection *connections; /* by peer */
-	struct manager_connection *strangers;   /* the first came first */
-	size_t open_count;                      /* of connections: not closed */
+	struct manager_connection *connections;  /* by peer */
+	struct manager_connection *unidentified; /* the first came first */
+	size_t open_count; /* of connections: not closed */
 	struct lane requests;
 	struct lane answers;
 	bool is_destroyed;
@@ -101,7 +101,7 @@ static void end(struct gate *gate, struct manager_connection *connection)
 	if (connection->is_closed)
 		return;
 	if (!connection->is_known)
-		DL_DELETE(gate->strangers, connection);
+		DL_DELETE(gate->unidentified, connection);
 	connection->is_closed = true;
 	gate->open_count--;
 	seam.ops->close(seam.ctx, connection->peer);
@@ -128,15 +128,15 @@ static void make_room(struct gate *gate)
 {
 	size_t all = gate->options.connections_max;
 	size_t closing = all / 2 < CLOSING_MAX ? all / 2 : CLOSING_MAX;
-	struct manager_connection *stranger;
+	struct manager_connection *waiting;
 
 	if (gate->open_count + closing < all)
 		return;
-	DL_FOREACH (gate->strangers, stranger)
-		if (!stranger->has_request)
+	DL_FOREACH (gate->unidentified, waiting)
+		if (!waiting->has_request)
 			break;
-	if (stranger != NULL)
-		refuse(gate, stranger, -EAGAIN,
+	if (waiting != NULL)
+		refuse(gate, waiting, -EAGAIN,
 		       "nothing was asked while others needed room");
 }
 
@@ -182,7 +182,7 @@ static bool know(struct gate *gate, struct manager_connection *connection,
 		       "this user has too many connections; close some");
 		return false;
 	}
-	DL_DELETE(gate->strangers, connection);
+	DL_DELETE(gate->unidentified, connection);
 	connection->is_known = true;
 	connection->uid = task->uid;
 	memcpy(connection->nonce, task->nonce, sizeof(connection->nonce));
@@ -253,7 +253,7 @@ static void on_opened(void *ctx, uint64_t peer,
 		 connection);
 	memory_have(connection->hh.tbl);
 	make_room(gate);
-	DL_APPEND(gate->strangers, connection);
+	DL_APPEND(gate->unidentified, connection);
 	gate->open_count++;
 }
 
@@ -293,7 +293,7 @@ static void on_closed(void *ctx, uint64_t peer, int reason)
 	if (!connection->is_closed) {
 		gate->open_count--;
 		if (!connection->is_known)
-			DL_DELETE(gate->strangers, connection);
+			DL_DELETE(gate->unidentified, connection);
 	}
 	if (connection->is_known)
 		gate->options.events->closed(gate->options.events_ctx,

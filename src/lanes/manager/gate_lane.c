@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Whatever needs no trust (JSON, hashes) is done in the thread, too, so that
- * strangers cost the loop no more than a copy. A task that is in the thread
+ * unidentified clients cost the loop no more than a copy. A task that is in the thread
  * is touched by nobody else.
  */
 #include "base/memory.h"

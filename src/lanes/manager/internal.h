@@ -59,7 +59,7 @@ struct engine {
 	struct session *sessions;
 	struct session *waiting; /* to be registered; the oldest is first */
 	size_t sessions_max;
-	bool is_full_said;    /* that there is no room for more */
+	bool is_full_logged;  /* that there is no room for more */
 	size_t session_count; /* that are not refused */
 	uint64_t challenge_last;
 	uint64_t session_scan_ms;

@@ -288,20 +288,20 @@ void call_log_act(const struct manager_call *call)
 }
 
 /* Who says it, and whether it was said again. */
-static int read_word(const struct manager_call *call,
-		     struct core_word *ret_word,
-		     struct fairlead_error *ret_error)
+static int read_operator(const struct manager_call *call,
+			 struct core_operator *ret_operator,
+			 struct fairlead_error *ret_error)
 {
 	call_log_act(call);
-	*ret_word = (struct core_word){ .uid = call->caller.uid };
+	*ret_operator = (struct core_operator){ .uid = call->caller.uid };
 	return members_bool(call->message, "force", MEMBER_OPTIONAL,
-			    &ret_word->is_forced, ret_error);
+			    &ret_operator->is_forced, ret_error);
 }
 
 static void run_quarantine_release(struct manager_call *call)
 {
 	const char *interconnect = NULL;
-	struct core_word word;
+	struct core_operator by;
 	struct fairlead_error error;
 	const char *pool;
 	const char *ids;
@@ -312,14 +312,14 @@ static void run_quarantine_release(struct manager_call *call)
 			 &error) < 0 ||
 	    members_text(call->message, "ids", MEMBER_REQUIRED, &ids, &error) <
 		    0 ||
-	    read_word(call, &word, &error) < 0)
+	    read_operator(call, &by, &error) < 0)
 		answer_error(call, &error);
 	else
-		core_quarantine_release(call->engine->core, &word, interconnect,
+		core_quarantine_release(call->engine->core, &by, interconnect,
 					pool, ids, call->token);
 }
 
-/* When each node was heard last, with which key, and how its drivers work. */
+/* When each node answered last, its key, and how its drivers work. */
 static void add_heard(const struct engine *engine, json_t *view)
 {
 	uint64_t now_ms = engine_now_ms(engine);
@@ -394,19 +394,19 @@ static void run_node_undrain(struct manager_call *call)
 /* A word about nodes. */
 static void say_of_nodes(struct manager_call *call,
 			 void (*say)(struct core *core,
-				     const struct core_word *word,
+				     const struct core_operator *by,
 				     const char *nodes, uint64_t token))
 {
 	struct fairlead_error error;
-	struct core_word word;
+	struct core_operator by;
 	const char *nodes;
 
 	if (members_text(call->message, "nodes", MEMBER_REQUIRED, &nodes,
 			 &error) < 0 ||
-	    read_word(call, &word, &error) < 0)
+	    read_operator(call, &by, &error) < 0)
 		answer_error(call, &error);
 	else
-		say(call->engine->core, &word, nodes, call->token);
+		say(call->engine->core, &by, nodes, call->token);
 }
 
 static void run_node_fence(struct manager_call *call)
@@ -456,7 +456,7 @@ static const char *const after_members[] = { "after", NULL };
 static const char *const ids_members[] = { "interconnect", "pool", "ids",
 					   "force", NULL };
 static const char *const drain_members[] = { "nodes", "reason", NULL };
-static const char *const word_members[] = { "nodes", "force", NULL };
+static const char *const force_members[] = { "nodes", "force", NULL };
 static const char *const query_members[] = { "nodes", "what", NULL };
 static const char *const clean_members[] = { "nodes", "dry_run", NULL };
 
@@ -480,13 +480,14 @@ const struct manager_op ops[] = {
 	  run_node_drain },
 	{ "node-undrain", OP_FOR_ROOT, true, true, drain_members,
 	  run_node_undrain },
-	{ "node-fence", OP_FOR_ROOT, true, true, word_members, run_node_fence },
+	{ "node-fence", OP_FOR_ROOT, true, true, force_members,
+	  run_node_fence },
 	{ "node-query", OP_FOR_ROOT, true, true, query_members,
 	  run_node_query },
 	{ "node-clean", OP_FOR_ROOT, true, true, clean_members,
 	  run_node_clean },
 	{ "reconfigure", OP_FOR_ROOT, true, true, no_members, run_reconfigure },
-	{ "recover-waive", OP_FOR_ROOT, true, true, word_members,
+	{ "recover-waive", OP_FOR_ROOT, true, true, force_members,
 	  run_recover_waive },
 	{ "metrics", OP_FOR_ALL, false, false, no_members, run_metrics },
 };

@@ -167,10 +167,10 @@ static void on_drain(void *ctx, const char *node, bool is_drained,
 	drain_output(ctx, OUTPUT_DRAIN, 0, node, is_drained, reason);
 }
 
-static void on_tell(void *ctx, uint64_t id, const char *node, bool is_drained,
-		    const char *reason)
+static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
+		      const char *reason)
 {
-	drain_output(ctx, OUTPUT_TELL, id, node, is_drained, reason);
+	drain_output(ctx, OUTPUT_NOTIFY, id, node, is_drained, reason);
 }
 
 static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
@@ -230,7 +230,7 @@ const struct core_ops outputs_core_ops = {
 	.fanout = on_fanout,
 	.acknowledge = on_acknowledge,
 	.drain = on_drain,
-	.tell = on_tell,
+	.notify = on_notify,
 	.effect = on_effect,
 	.look = on_look,
 	.seal = on_seal,
@@ -303,10 +303,10 @@ void output_run(struct engine *engine, struct output *output_owned)
 		session_drain(engine, output->node, output->is_drained,
 			      output->text);
 		break;
-	case OUTPUT_TELL:
-		engine->ops->tell(engine->ops_ctx, output->sequence,
-				  output->node, output->is_drained,
-				  output->text);
+	case OUTPUT_NOTIFY:
+		engine->ops->notify(engine->ops_ctx, output->sequence,
+				    output->node, output->is_drained,
+				    output->text);
 		break;
 	case OUTPUT_EFFECT:
 		run_effect(engine, output);

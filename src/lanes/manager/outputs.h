@@ -10,7 +10,7 @@ enum output_kind {
 	OUTPUT_HELLO,
 	OUTPUT_ACK,
 	OUTPUT_DRAIN,
-	OUTPUT_TELL,
+	OUTPUT_NOTIFY,
 	OUTPUT_EFFECT,
 	OUTPUT_EVENTS, /* read a job's events and answer with them */
 };

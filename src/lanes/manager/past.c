@@ -124,7 +124,7 @@ static void take(struct past *past, const json_t *event)
 	put(past, "gone", json_incref(moment));
 }
 
-void past_tell(json_t *item, const struct store_row *rows, size_t count)
+void past_add(json_t *item, const struct store_row *rows, size_t count)
 {
 	struct past past = {
 		.item = item,

@@ -248,9 +248,9 @@ static void on_events(void *arg, int result, const struct store_row *rows,
 	struct events_read *read = arg;
 
 	if (read->view != NULL && result == 0)
-		past_tell(json_array_get(json_object_get(read->view, "grants"),
-					 read->at),
-			  rows, count);
+		past_add(json_array_get(json_object_get(read->view, "grants"),
+					read->at),
+			 rows, count);
 	for (size_t i = 0; i < count && result == 0 && read->view == NULL;
 	     i++) {
 		json_t *line = json_stringn(rows[i].body, rows[i].size);

@@ -146,26 +146,26 @@ static const char *on_store_error(void *ctx)
 }
 
 /* The engine hears of it in the next turn. */
-static void told_later(struct manager *manager, const char *node, uint64_t id,
-		       int result)
+static void end_later(struct manager *manager, const char *node, uint64_t id,
+		      int result)
 {
-	struct told *told = memory_alloc(sizeof(*told));
+	struct ended_command *command = memory_alloc(sizeof(*command));
 
-	snprintf(told->node, sizeof(told->node), "%s", node);
-	told->id = id;
-	told->result = result;
-	told->next = manager->told;
-	manager->told = told;
+	snprintf(command->node, sizeof(command->node), "%s", node);
+	command->id = id;
+	command->result = result;
+	command->next = manager->ended_commands;
+	manager->ended_commands = command;
 }
 
 static void on_command_done(void *ctx, const char *node, uint64_t id,
 			    int result)
 {
-	told_later(ctx, node, id, result);
+	end_later(ctx, node, id, result);
 }
 
-static void on_tell(void *ctx, uint64_t id, const char *node, bool is_drained,
-		    const char *reason)
+static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
+		      const char *reason)
 {
 	struct manager *manager = ctx;
 	const struct config_manager *config = &manager->config->manager;
@@ -175,7 +175,7 @@ static void on_tell(void *ctx, uint64_t id, const char *node, bool is_drained,
 	log_warning(manager->log, "node %s node=%s reason=%s",
 		    is_drained ? "drained" : "undrained", node, reason);
 	if (*path == 0)
-		told_later(manager, node, id, 0);
+		end_later(manager, node, id, 0);
 	else
 		commands_run(manager->commands, path, node, reason, id);
 }
@@ -199,7 +199,7 @@ static const struct engine_ops engine_ops = {
 	.replay = on_replay,
 	.reconfigure = on_reconfigure,
 	.store_error = on_store_error,
-	.tell = on_tell,
+	.notify = on_notify,
 	.effect = on_effect,
 };
 
@@ -240,11 +240,11 @@ static void close_all(struct manager *manager)
 	engine_destroy(take_ptr(manager->engine));
 	role_endpoint_close(manager);
 	store_close(take_ptr(manager->store));
-	while (manager->told != NULL) {
-		struct told *told = manager->told;
+	while (manager->ended_commands != NULL) {
+		struct ended_command *command = manager->ended_commands;
 
-		manager->told = told->next;
-		free(told);
+		manager->ended_commands = command->next;
+		free(command);
 	}
 	while (manager->unable != NULL) {
 		struct unable *unable = manager->unable;
@@ -306,15 +306,15 @@ static void end_effects(struct manager *manager)
 	}
 }
 
-static void end_told(struct manager *manager)
+static void end_commands(struct manager *manager)
 {
-	struct told *told;
+	struct ended_command *command;
 
-	while ((told = manager->told) != NULL) {
-		manager->told = told->next;
-		engine_told(manager->engine, told->node, told->id,
-			    told->result);
-		free(told);
+	while ((command = manager->ended_commands) != NULL) {
+		manager->ended_commands = command->next;
+		engine_notified(manager->engine, command->node, command->id,
+				command->result);
+		free(command);
 	}
 }
 
@@ -330,7 +330,7 @@ static void on_prepare(uv_prepare_t *prepare)
 		return;
 	}
 	end_effects(manager);
-	end_told(manager);
+	end_commands(manager);
 	deadline_ms = engine_deadline_ms(manager->engine);
 	now_ms = clock_monotonic_ms(&manager->clock);
 	if (deadline_ms == DEADLINE_NONE) {

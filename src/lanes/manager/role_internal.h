@@ -23,11 +23,11 @@ struct unable {
 };
 
 /* A call of the site's tools that has ended. */
-struct told {
+struct ended_command {
 	char node[NODE_NAME_MAX + 1];
 	uint64_t id;
 	int result;
-	struct told *next;
+	struct ended_command *next;
 };
 
 struct manager {
@@ -56,7 +56,7 @@ struct manager {
 	struct commands *commands;
 	struct http *http;
 	struct unable *unable;
-	struct told *told;
+	struct ended_command *ended_commands;
 
 	uv_prepare_t prepare;
 	uv_timer_t timer;

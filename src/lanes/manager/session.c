@@ -135,11 +135,11 @@ void session_challenge_all(struct engine *engine)
 }
 
 /* Once: who connects without end shall not fill the log. */
-static void say_full(struct engine *engine, const char *address)
+static void log_full(struct engine *engine, const char *address)
 {
-	if (engine->is_full_said)
+	if (engine->is_full_logged)
 		return;
-	engine->is_full_said = true;
+	engine->is_full_logged = true;
 	log_warning(engine->log,
 		    "a connection of a node is refused: %zu nodes are "
 		    "connected, and the limit of descriptors lets no more "
@@ -160,7 +160,7 @@ void engine_node_opened(struct engine *engine, uint64_t peer,
 	if (engine->session_count < engine->sessions_max)
 		session = memory_alloc(sizeof(*session));
 	else
-		say_full(engine, address);
+		log_full(engine, address);
 	if (session == NULL) {
 		engine->nodes_net.ops->close(engine->nodes_net.ctx, peer);
 		return;
@@ -249,10 +249,10 @@ void session_hello(struct engine *engine, uint64_t peer, const char *node,
 	writer_fini(&writer);
 }
 
-static void tell_confirmation(struct engine *engine,
+static void take_confirmation(struct engine *engine,
 			      const struct confirm *confirm)
 {
-	struct core_confirmation told = {
+	struct core_confirmation confirmation = {
 		.node = confirm->node,
 		.grant_id = confirm->grant_id,
 		.sequence = confirm->sequence,
@@ -260,11 +260,11 @@ static void tell_confirmation(struct engine *engine,
 		.text = confirm->reason,
 	};
 
-	memcpy(told.incarnation, confirm->incarnation,
-	       sizeof(told.incarnation));
+	memcpy(confirmation.incarnation, confirm->incarnation,
+	       sizeof(confirmation.incarnation));
 	if (confirm->result == 0)
 		look_gone(engine, confirm->node, confirm->grant_id);
-	core_confirm(engine->core, &told);
+	core_confirm(engine->core, &confirmation);
 }
 
 static void on_confirm(struct engine *engine, const struct frame *frame)
@@ -278,7 +278,7 @@ static void on_confirm(struct engine *engine, const struct frame *frame)
 		return;
 	}
 	if (confirm.op == 0 && confirm.sequence != 0)
-		tell_confirmation(engine, &confirm);
+		take_confirmation(engine, &confirm);
 	else
 		engine->counters.refusals[confirm.op == 0 ? REFUSAL_MALFORMED
 							  : REFUSAL_STALE]++;

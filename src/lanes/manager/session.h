@@ -11,7 +11,7 @@ struct session {
 	char address[64];
 	struct member *member;  /* whose it is; NULL: not registered */
 	bool is_challenged;     /* the nonce waits for its one REGISTER */
-	bool is_refused;        /* it is being closed, and heard no more */
+	bool is_refused;        /* it is being closed, and read no more */
 	uint64_t challenged_ms; /* or opened */
 	uint64_t challenge;     /* number of the last one */
 	uint64_t heard_ms;

@@ -19,7 +19,7 @@
 #include "lanes/manager/core/out.h"
 
 #define REBOOTED "the node was rebooted while the lane was applied"
-#define LOST_MAX 3 /* times running: then it is the node that has failed */
+#define LOST_MAX 3 /* applies in a row, as the text says; then the node fails */
 
 static struct apply_run *run_of(struct job *job)
 {
@@ -201,7 +201,7 @@ void core_apply_ready(struct core *core, struct job *job)
 /* --- the end of the fan-out --- */
 
 /* It has registered since the apply began: its daemon, or it, is another. */
-static bool is_anew(const struct node *node, const struct apply_run *run)
+static bool is_restarted(const struct node *node, const struct apply_run *run)
 {
 	return node->state == NODE_UP && run->started_ms > 0 &&
 	       node->registered_ms > run->started_ms;
@@ -213,7 +213,7 @@ static const char *why_lost(const struct part *part, const struct node *node,
 			    const struct core_answer *answer)
 {
 	if (answer->result == -ESTALE ||
-	    (answer->result == -EHOSTUNREACH && is_anew(node, run)))
+	    (answer->result == -EHOSTUNREACH && is_restarted(node, run)))
 		return answer->text;
 	if (answer->result < 0)
 		return NULL;
@@ -225,15 +225,15 @@ static const char *why_lost(const struct part *part, const struct node *node,
 }
 
 /*
- * A node that took the lane back while it made it, or that is there anew: that
- * is no fault of it, unless it comes anew each time.
+ * A node that took the lane back while it made it, or that has restarted: that is
+ * no fault of the node, unless it restarts each time.
  */
 static void lane_lost(struct core *core, struct job *job, uint32_t index,
 		      const char *why)
 {
 	struct apply_run *run = run_of(job);
 	struct node *node = nodes_at(&core->nodes, index);
-	bool is_counted = is_anew(node, run);
+	bool is_counted = is_restarted(node, run);
 
 	if (is_counted && node->lost_ms != node->registered_ms) {
 		node->lost_ms = node->registered_ms;
@@ -243,8 +243,8 @@ static void lane_lost(struct core *core, struct job *job, uint32_t index,
 		groups_add(&run->failures, -ESTALE, why, index);
 	else
 		groups_add(&run->failures, -ECONNRESET,
-			   "the node comes anew while it makes a lane, each "
-			   "time: see its log",
+			   "the node restarted during three applies; see its "
+			   "log",
 			   index);
 }
 
@@ -385,7 +385,7 @@ static void repeat(struct core *core, const struct job *job, uint64_t token)
 	}
 	nodes = memory_have(hostlist_format(names, count));
 	core_reply_error(core, token, EDGE_ERROR_APPLY_ESTALE, -ESTALE,
-			 "release the grant, and reserve anew",
+			 "release the grant, and reserve again",
 			 "the lane was applied, and is gone from %s", nodes);
 }
 

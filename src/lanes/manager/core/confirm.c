@@ -56,7 +56,7 @@ static void reset_event(struct core *core, struct job *job,
 
 static void confirm_event(struct core *core, struct job *job,
 			  struct part *const *parts, size_t count,
-			  enum confirm_how how, const struct core_word *word)
+			  enum confirm_how how, const struct core_operator *by)
 {
 	const char **names = memory_array(count, sizeof(*names));
 	struct event event;
@@ -68,8 +68,8 @@ static void confirm_event(struct core *core, struct job *job,
 	event_begin(&event, core, "confirm");
 	event_text(&event, "nodes", text);
 	event_text(&event, "how", how_name(how));
-	if (word != NULL)
-		event_number(&event, "uid", word->uid);
+	if (by != NULL)
+		event_number(&event, "uid", by->uid);
 	event_store(&event, core, job);
 	free(text);
 	free(names);
@@ -88,7 +88,7 @@ void core_part_lost(struct core *core, struct job *job, const struct part *part,
 	event_exception(core, job, EVENT_SEVERITY_WARNING, note);
 }
 
-/* It was not told so before. */
+/* The node has not reported it before. */
 static void part_confirmed(struct core *core, struct job *job,
 			   struct part *part, enum confirm_how how)
 {
@@ -105,15 +105,15 @@ static void part_confirmed(struct core *core, struct job *job,
 
 void core_parts_confirmed(struct core *core, struct job *job,
 			  struct part *const *parts, size_t count,
-			  enum confirm_how how, const struct core_word *word)
+			  enum confirm_how how, const struct core_operator *by)
 {
-	assert(count > 0 && (word != NULL) == (how == CONFIRM_WAIVED));
+	assert(count > 0 && (by != NULL) == (how == CONFIRM_WAIVED));
 	for (size_t i = 0; i < count; i++)
 		part_confirmed(core, job, parts[i], how);
 	if (job->state == JOB_ACTIVE && how == CONFIRM_FENCED)
 		reset_event(core, job, parts[0]);
 	else if (job->state != JOB_RELEASING || how == CONFIRM_WAIVED)
-		confirm_event(core, job, parts, count, how, word);
+		confirm_event(core, job, parts, count, how, by);
 	if (count > 1)
 		core_store_job(core, job);
 	else if (how != CONFIRM_FENCED)
@@ -125,17 +125,18 @@ void core_parts_confirmed(struct core *core, struct job *job,
 }
 
 void core_job_waived(struct core *core, struct job *job,
-		     const struct core_word *word)
+		     const struct core_operator *by)
 {
-	struct part **parts = memory_array(job->owed_count, sizeof(*parts));
+	struct part **parts =
+		memory_array(job->unconfirmed_count, sizeof(*parts));
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < job->part_count; i++)
-		if (part_is_owed(&job->parts[i]))
+		if (part_is_unconfirmed(&job->parts[i]))
 			parts[count++] = &job->parts[i];
 	if (count > 0)
 		core_parts_confirmed(core, job, parts, count, CONFIRM_WAIVED,
-				     word);
+				     by);
 	free(parts);
 }
 
@@ -160,7 +161,7 @@ static void give_up(struct core *core, struct node *node, struct job *job,
 	bool is_awaited = core_node_owes(core, node) > 0;
 
 	core_hit(core, EDGE_CONFIRM_BUSY);
-	if (part != NULL && part_is_owed(part)) {
+	if (part != NULL && part_is_unconfirmed(part)) {
 		is_awaited = true;
 		/* Its own epilog has begun before we asked for it. */
 		if (part->state != PART_REVOKING) {
@@ -198,7 +199,7 @@ static void take(struct core *core, struct node *node,
 		return;
 	}
 	core_reports_clear(core, node, confirmation->grant_id);
-	if (part != NULL && part_is_owed(part)) {
+	if (part != NULL && part_is_unconfirmed(part)) {
 		core_parts_confirmed(
 			core, job, &part, 1,
 			how_of(core, job, part, confirmation->text), NULL);

@@ -43,7 +43,7 @@ int core_create(const struct core_config *config, const struct core_ops *ops,
 	core->retry_at_ms = DEADLINE_NONE;
 	core->grace_at_ms = DEADLINE_NONE;
 	core->reports_at_ms = DEADLINE_NONE;
-	core->tell_at_ms = DEADLINE_NONE;
+	core->notify_at_ms = DEADLINE_NONE;
 	nodes_init(&core->nodes);
 	jobs_init(&core->jobs);
 	tombstones_init(&core->tombstones, CORE_TOMBSTONES_MAX,

@@ -2,7 +2,7 @@
 /*
  * The manager's core: pools, jobs, nodes, quarantine, recovery. Pure.
  *
- * The core is told what happened (a request, a node's message, the passing of
+ * The core gets events (a request, a node's message, the passing of
  * time) and decides at once. A decision is three things, given out through
  * struct core_ops in this order: rows for the journal, and then what becomes
  * visible outside (answers, commands to nodes, acknowledgements, drains). The
@@ -57,7 +57,7 @@ struct request; /* lanes/proto/request.h */
 #define CORE_TOMBSTONES_MAX   1048576 /* released keys that are remembered */
 #define CORE_TRACES_MAX       1024   /* failed requests whose events are kept */
 #define CORE_NODE_JOBS_MAX    4096   /* live grants on one node */
-#define CORE_NAMED_NODES_MAX  16384  /* that an operator names at once */
+#define CORE_NAMED_NODES_MAX  16384  /* that an by names at once */
 #define CORE_FENCED_JOBS_MAX  4096   /* live grants of all nodes of a fence */
 #define CORE_WAIVED_IDS_MAX   1024   /* identifiers given back at once */
 #define CORE_FORCED_PARTS_MAX 16384  /* parts on nodes that are up, likewise */
@@ -160,16 +160,16 @@ struct core_ops {
 	void (*acknowledge)(void *ctx, const char *node, uint64_t sequence);
 	/*
 	 * Let the node know that it gets no more jobs, or again. One that
-	 * registers takes itself to be not drained until it is told.
+	 * registers takes itself to be not drained until this message.
 	 */
 	void (*drain)(void *ctx, const char *node, bool is_drained,
 		      const char *reason);
 	/*
-	 * Tell the site's tools the same; core_told() is to say how that has
+	 * Tell the site's tools the same; core_notified() is to say how that has
 	 * ended. No second call of a node is made before, but by another core.
 	 */
-	void (*tell)(void *ctx, uint64_t id, const char *node, bool is_drained,
-		     const char *reason);
+	void (*notify)(void *ctx, uint64_t id, const char *node,
+		       bool is_drained, const char *reason);
 	void (*effect)(void *ctx, uint64_t grant_id, const char *driver,
 		       const struct fairlead_effect *effect);
 	/* Ask a node that is up soon what it has (core_observe). */
@@ -247,14 +247,14 @@ struct core_selector {
 };
 
 /*
- * What an operator says may touch this much: CORE_WORD_FEW grants (or nodes, of
- * a recovery), or 1 in CORE_WORD_SHARE. Above both it is -E2BIG, unless forced.
+ * What an operator says may touch this much: CORE_OPERATOR_FEW grants (or nodes, of
+ * a recovery), or 1 in CORE_OPERATOR_SHARE. Above both it is -E2BIG, unless forced.
  */
-#define CORE_WORD_FEW   8
-#define CORE_WORD_SHARE 20
+#define CORE_OPERATOR_FEW   8
+#define CORE_OPERATOR_SHARE 20
 
 /* What an operator says is so, and nobody can check: it stands in events. */
-struct core_word {
+struct core_operator {
 	uid_t uid;
 	bool is_forced; /* said again, after it was refused */
 };
@@ -275,17 +275,17 @@ void core_release(struct core *core, const struct core_caller *caller,
 /* node-drain, node-undrain, node-fence, quarantine-release, recover-waive */
 void core_node_drain(struct core *core, const char *nodes, bool is_drained,
 		     const char *reason, uint64_t token);
-void core_node_fence(struct core *core, const struct core_word *word,
+void core_node_fence(struct core *core, const struct core_operator *by,
 		     const char *nodes, uint64_t token);
 /*
  * driver NULL: there is one pool of that name only. -EBUSY: a node that is up
  * owes a confirmation. Forced, what such a node still has stays withheld until
  * it says that it is gone; it is asked soon.
  */
-void core_quarantine_release(struct core *core, const struct core_word *word,
+void core_quarantine_release(struct core *core, const struct core_operator *by,
 			     const char *driver, const char *pool,
 			     const char *ids, uint64_t token);
-void core_recover_waive(struct core *core, const struct core_word *word,
+void core_recover_waive(struct core *core, const struct core_operator *by,
 			const char *nodes, uint64_t token);
 
 /* --- what nodes say; already verified by the caller --- */
@@ -373,7 +373,7 @@ bool core_node_has_of(const struct core *core, const char *name,
 void core_node_lost(struct core *core, const char *node);
 /*
  * It has registered, and was not lost since. A node that left the
- * configuration, and is forgotten, has to register anew when it is back.
+ * configuration, and is forgotten, has to register again when it is back.
  */
 bool core_node_is_up(const struct core *core, const char *node);
 
@@ -420,7 +420,8 @@ void core_effect_done(struct core *core, uint64_t grant_id, uint32_t effect_id,
 		      int result, const char *body);
 
 /* A call of `tell` has ended: 0, or a negative errno, and it is made again. */
-void core_told(struct core *core, const char *node, uint64_t id, int result);
+void core_notified(struct core *core, const char *node, uint64_t id,
+		   int result);
 
 /*
  * --- views: new JSON objects with the members of the client protocol's

@@ -4,7 +4,7 @@
  * that cannot take a lane back is drained by us, and undrained when it has
  * confirmed all that it is to take back. An operator's drain is never undone
  * by us, nor is one for a grant of which we know nothing to wait for.
- * A node that repeats that it gives up may have new words: they are told too.
+ * A node that gives up again may have another reason, which is notified too.
  */
 #include "lanes/manager/core/fit.h"
 #include "lanes/manager/core/fleet.h"
@@ -17,7 +17,7 @@ uint32_t core_node_owes(const struct core *core, const struct node *node)
 	for (uint32_t i = 0; i < node->job_count; i++) {
 		const struct job *job = jobs_at(&core->jobs, node->jobs[i]);
 
-		if (job->owed_count > 0 &&
+		if (job->unconfirmed_count > 0 &&
 		    job_part(job, node->index)->state == PART_REVOKING)
 			count++;
 	}
@@ -40,11 +40,11 @@ void core_drain(struct core *core, struct node *node, const char *reason,
 	node->is_drained_by_us = by == DRAIN_UNTIL_CLEAN;
 	free(node->reason);
 	node->reason = memory_text(text);
-	node->is_untold = true;
+	node->is_unnotified = true;
 	nodes_changed(&core->nodes, node);
 	core_store_node(core, node);
 	core->ops->drain(core->ops_ctx, node->name, true, node->reason);
-	core_tell(core, node);
+	core_notify(core, node);
 }
 
 static void undrain(struct core *core, struct node *node, enum edge edge)
@@ -52,12 +52,12 @@ static void undrain(struct core *core, struct node *node, enum edge edge)
 	core_hit(core, edge);
 	node->is_drained = false;
 	node->is_drained_by_us = false;
-	node->is_untold = true;
+	node->is_unnotified = true;
 	nodes_changed(&core->nodes, node);
 	core_store_node(core, node);
 	core->ops->drain(core->ops_ctx, node->name, false,
 			 node->reason == NULL ? "" : node->reason);
-	core_tell(core, node);
+	core_notify(core, node);
 }
 
 void core_drain_settle(struct core *core, struct node *node)

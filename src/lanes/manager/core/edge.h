@@ -134,7 +134,7 @@ enum edge {
 	EDGE_COUNT,
 };
 
-/* Who is told; a NULL function: nobody. */
+/* A NULL function: no coverage is wanted. */
 struct edge_probe {
 	void (*hit)(void *ctx, const char *edge);
 	void *ctx;

@@ -88,7 +88,8 @@ size_t core_fanout_revoke(struct core *core, struct job *job, bool is_main)
 		const struct node *node =
 			nodes_at(&core->nodes, job->parts[i].node);
 
-		if (part_is_owed(&job->parts[i]) && node->state == NODE_UP)
+		if (part_is_unconfirmed(&job->parts[i]) &&
+		    node->state == NODE_UP)
 			names[count++] = node->name;
 	}
 	if (count > 0)

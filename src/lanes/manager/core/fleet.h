@@ -7,7 +7,7 @@
 /* --- place.c: where nodes are reached by the others of a lane --- */
 
 /* True: the node's places have changed; its row is the caller's business. */
-bool core_places_told(struct node *node, const struct core_registration *from);
+bool core_places_take(struct node *node, const struct core_registration *from);
 
 /* What a driver has made of them. All zero: nothing. */
 struct core_members {
@@ -64,7 +64,7 @@ bool core_reports_clear(struct core *core, struct node *node,
 enum drain_by {
 	DRAIN_OPERATOR,
 	DRAIN_UNTIL_CLEAN, /* by us, and undrained by us */
-	DRAIN_FOR_GOOD,    /* by us, and an operator has to look */
+	DRAIN_FOR_GOOD,    /* by us, and an by has to look */
 };
 
 void core_drain(struct core *core, struct node *node, const char *reason,
@@ -76,18 +76,18 @@ uint32_t core_node_owes(const struct core *core, const struct node *node);
 
 /* --- tell.c: the site's tools --- */
 
-/* The node's drain has changed, and its row says that it is untold. */
-void core_tell(struct core *core, struct node *node);
-/* After a start: what an earlier core has not told. */
-void core_tell_resume(struct core *core);
-void core_tell_tick(struct core *core, uint64_t now_ms);
+/* The node's drain has changed; its row marks the change as unnotified. */
+void core_notify(struct core *core, struct node *node);
+/* After a start: changes that an earlier core has not notified. */
+void core_notify_resume(struct core *core);
+void core_notify_tick(struct core *core, uint64_t now_ms);
 
 /* --- waive.c --- */
 
 /* False, and it is answered: it touches too many to be said once only. */
-bool core_word_check(struct core *core, const struct core_word *word,
-		     size_t touched, size_t all, const char *what,
-		     uint64_t token);
+bool core_operator_check(struct core *core, const struct core_operator *by,
+			 size_t touched, size_t all, const char *what,
+			 uint64_t token);
 /* Host list to nodes, for an operator; false: wrong, and it is answered. */
 bool core_nodes_named(struct core *core, const char *text, uint64_t token,
 		      struct node ***ret_nodes, size_t *ret_count);

@@ -45,7 +45,7 @@ static bool is_awaited(const struct core *core, const struct job *job)
 	for (uint32_t i = 0; i < job->part_count; i++) {
 		const struct part *part = &job->parts[i];
 
-		if (part_is_owed(part) &&
+		if (part_is_unconfirmed(part) &&
 		    nodes_at(&core->nodes, part->node)->state == NODE_UP)
 			return true;
 	}

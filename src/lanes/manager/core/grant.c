@@ -184,7 +184,7 @@ void core_job_set_state(struct core *core, struct job *job,
 
 void core_job_remove(struct core *core, struct job *job)
 {
-	assert(job->state >= JOB_RELEASED && job->owed_count == 0);
+	assert(job->state >= JOB_RELEASED && job->unconfirmed_count == 0);
 	core_hit(core, job->state == JOB_FAILED ? EDGE_JOB_FAILED_GONE
 						: EDGE_JOB_RELEASED_GONE);
 	DL_DELETE(core->owing, job);

@@ -159,13 +159,13 @@ enum confirm_how {
  */
 void core_parts_confirmed(struct core *core, struct job *job,
 			  struct part *const *parts, size_t count,
-			  enum confirm_how how, const struct core_word *word);
+			  enum confirm_how how, const struct core_operator *by);
 /* The job is active, and the node does not have its lane: event and count. */
 void core_part_lost(struct core *core, struct job *job, const struct part *part,
 		    const char *why);
 /* All that the job is owed is waived. */
 void core_job_waived(struct core *core, struct job *job,
-		     const struct core_word *word);
+		     const struct core_operator *by);
 
 /* --- quarantine.c --- */
 
@@ -174,7 +174,7 @@ void core_quarantine_enter(struct core *core, struct job *job);
 void core_ids_free(struct core *core, struct job *job);
 /* word: by whose word, or NULL. */
 void core_free_event(struct core *core, struct job *job, const char *pool,
-		     const char *ids, const struct core_word *word);
+		     const char *ids, const struct core_operator *by);
 /* Host list of the nodes that owe, or of those among them that are not up;
  * NULL: none. The caller frees it. */
 char *core_parts_text(const struct core *core, const struct job *job,

@@ -251,7 +251,7 @@ bool part_is_gone(const struct part *part)
 	return part->state == PART_REVOKED || part->state == PART_LOST;
 }
 
-bool part_is_owed(const struct part *part)
+bool part_is_unconfirmed(const struct part *part)
 {
 	return is_owed((enum part_state)part->state);
 }
@@ -277,8 +277,8 @@ void part_set_state(struct job *job, struct part *part, enum part_state state,
 	enum edge edge = part_edges[part->state][state];
 
 	assert(edge != NO_EDGE);
-	job->owed_count += (uint32_t)is_owed(state);
-	job->owed_count -= (uint32_t)part_is_owed(part);
+	job->unconfirmed_count += (uint32_t)is_owed(state);
+	job->unconfirmed_count -= (uint32_t)part_is_unconfirmed(part);
 	part->state = state & 7u;
 	edge_hit(probe, edge);
 }

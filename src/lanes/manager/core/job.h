@@ -107,7 +107,7 @@ struct job {
 	char *empty_reason; /* why there are no identifiers; "" */
 	char *why;          /* it is quarantined; NULL: it is not */
 	uint32_t part_count;
-	uint32_t owed_count;
+	uint32_t unconfirmed_count;
 	struct part *parts; /* in the order of the request */
 
 	/* Not in the record. */
@@ -170,7 +170,7 @@ void jobs_set_state(struct jobs *jobs, struct job *job, enum job_state state,
 		    const struct edge_probe *probe);
 void part_set_state(struct job *job, struct part *part, enum part_state state,
 		    const struct edge_probe *probe);
-bool part_is_owed(const struct part *part);
+bool part_is_unconfirmed(const struct part *part);
 bool part_is_gone(const struct part *part); /* revoked or lost */
 /* The job is active, and the node has lost its lane: missing or lost. */
 bool part_is_lost(const struct job *job, const struct part *part);

@@ -222,10 +222,10 @@ static int part_load(struct core *core, const struct store_row *row,
 	if (result < 0)
 		return result;
 	part = &job->parts[row->sub];
-	job->owed_count -= part_is_owed(part);
+	job->unconfirmed_count -= part_is_unconfirmed(part);
 	part->state = loaded.state;
 	part->serial = loaded.serial;
-	job->owed_count += part_is_owed(part);
+	job->unconfirmed_count += part_is_unconfirmed(part);
 	job->has_part_rows = true;
 	return 0;
 }
@@ -366,7 +366,7 @@ static int parts_fence(struct core *core, struct job *job,
 		struct part *part = &job->parts[i];
 		const struct node *node = nodes_at(&core->nodes, part->node);
 
-		if (!part_is_owed(part) || part->serial == node->serial)
+		if (!part_is_unconfirmed(part) || part->serial == node->serial)
 			continue;
 		if (part->serial > node->serial || job->state == JOB_APPLYING)
 			return error_set(error, -EBADMSG,
@@ -374,7 +374,7 @@ static int parts_fence(struct core *core, struct job *job,
 					 ": node '%s' has not that many boots",
 					 job->grant_id, node->name);
 		part->state = part_state_lost(job, part) & 7u;
-		job->owed_count--;
+		job->unconfirmed_count--;
 	}
 	return 0;
 }

@@ -119,7 +119,7 @@ void nodes_changed(struct nodes *nodes, struct node *node)
 		[NODE_COUNT_DOWN] = node->state != NODE_UP,
 		[NODE_COUNT_LEAVING] = !node->is_configured,
 		[NODE_COUNT_DRAINED] = node->is_drained,
-		[NODE_COUNT_UNTOLD] = node->is_untold,
+		[NODE_COUNT_UNTOLD] = node->is_unnotified,
 	};
 
 	count(nodes, node, is);
@@ -147,7 +147,8 @@ uint32_t nodes_chunk_count(const struct nodes *nodes)
 
 bool node_is_needed(const struct node *node)
 {
-	return node->job_count > 0 || node->report_count > 0 || node->is_untold;
+	return node->job_count > 0 || node->report_count > 0 ||
+	       node->is_unnotified;
 }
 
 void node_job_add(struct node *node, uint32_t slot)

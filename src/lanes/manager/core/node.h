@@ -87,12 +87,12 @@ struct node {
 	bool is_drained;
 	bool is_drained_by_us; /* and undrained by us when it is clean */
 	/* The site's tools may not know of the drain, or of its end. */
-	bool is_untold;
-	bool is_tell_stale;     /* there was a change since the call */
-	uint64_t tell_id;       /* of the call under way; 0: none */
-	uint64_t tell_at_ms;    /* when to call again */
-	uint32_t tell_delay_ms; /* after the next failure */
-	/* Of the drain; of the last one while its end is untold; or NULL. */
+	bool is_unnotified;
+	bool is_notify_stale;     /* there was a change since the call */
+	uint64_t notify_id;       /* of the call under way; 0: none */
+	uint64_t notify_at_ms;    /* when to call again */
+	uint32_t notify_delay_ms; /* after the next failure */
+	/* Of the drain; of the last one until its end is notified; or NULL. */
 	char *reason;
 	char *version;                     /* software, or NULL */
 	uint8_t address[NODE_ADDRESS_MAX]; /* of its endpoint */
@@ -142,7 +142,7 @@ struct node *nodes_at(const struct nodes *nodes, uint32_t index);
  */
 struct node *nodes_add(struct nodes *nodes, const char *name, uint32_t index);
 void nodes_remove(struct nodes *nodes, struct node *node);
-/* After its state, is_configured, is_drained or is_untold has changed. */
+/* After its state, is_configured, is_drained or is_unnotified has changed. */
 void nodes_changed(struct nodes *nodes, struct node *node);
 uint32_t nodes_chunk_count(const struct nodes *nodes);
 

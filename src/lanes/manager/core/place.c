@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where nodes are reached by the other nodes of a lane. A node tells it for
- * each driver when it registers and when it is asked what it has; the last word
- * counts, and only for applies that come after it. What it means is the
- * driver's matter: an apply has the places of the job's nodes put together, in
- * the order of the job's host list, and every node is given the same.
+ * Where nodes are reached by the other nodes of a lane. A node reports it for
+ * each driver when it registers and when it answers a query; the last report
+ * counts, for later applies only. The driver knows what it means: an apply has
+ * the places of the job's nodes put together, in the order of the job's host
+ * list, and every node gets the same.
  */
 #include <assert.h>
 
@@ -13,7 +13,7 @@
 #include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/out.h"
 
-static_assert(NODE_PLACES_MAX == CORE_PLACES_MAX, "what is told fits");
+static_assert(NODE_PLACES_MAX == CORE_PLACES_MAX, "all places fit");
 static_assert(FAIRLEAD_PLACE_MAX <= UINT8_MAX, "its size fits");
 
 static bool is_same(const struct node *node, const struct node_place *places,
@@ -24,7 +24,7 @@ static bool is_same(const struct node *node, const struct node_place *places,
 		memcmp(node->places, places, count * sizeof(*places)) == 0);
 }
 
-bool core_places_told(struct node *node, const struct core_registration *from)
+bool core_places_take(struct node *node, const struct core_registration *from)
 {
 	struct node_place *places =
 		memory_array(from->place_count, sizeof(*places));
@@ -32,15 +32,15 @@ bool core_places_told(struct node *node, const struct core_registration *from)
 
 	assert(from->place_count <= CORE_PLACES_MAX);
 	for (size_t i = 0; i < from->place_count; i++) {
-		const struct fairlead_place *told = &from->places[i].place;
+		const struct fairlead_place *place = &from->places[i].place;
 
-		if (told->size == 0)
+		if (place->size == 0)
 			continue;
-		assert(told->size <= FAIRLEAD_PLACE_MAX);
+		assert(place->size <= FAIRLEAD_PLACE_MAX);
 		text_fit(places[count].driver, sizeof(places[count].driver),
 			 from->places[i].driver);
-		places[count].size = (uint8_t)told->size;
-		memcpy(places[count].bytes, told->bytes, told->size);
+		places[count].size = (uint8_t)place->size;
+		memcpy(places[count].bytes, place->bytes, place->size);
 		count++;
 	}
 	if (is_same(node, places, count)) {
@@ -53,7 +53,7 @@ bool core_places_told(struct node *node, const struct core_registration *from)
 	return true;
 }
 
-/* Size 0 when the node has told none. */
+/* Size 0 when the node has reported none. */
 static void place_of(const struct node *node, const char *driver,
 		     struct fairlead_place *ret_place)
 {

@@ -21,7 +21,7 @@ char *core_parts_text(const struct core *core, const struct job *job,
 		const struct node *node =
 			nodes_at(&core->nodes, job->parts[i].node);
 
-		if (part_is_owed(&job->parts[i]) &&
+		if (part_is_unconfirmed(&job->parts[i]) &&
 		    (!is_unreachable || node->state != NODE_UP))
 			names[count++] = node->name;
 	}
@@ -50,7 +50,7 @@ void core_quarantine_enter(struct core *core, struct job *job)
 	struct interconnect *ic = core_interconnect(core, job);
 	char texts[FAIRLEAD_POOLS_MAX][CORE_IDS_TEXT];
 
-	assert(!job->is_quarantined && job->owed_count > 0);
+	assert(!job->is_quarantined && job->unconfirmed_count > 0);
 	core_ids_each(core, job, id_quarantine, ic);
 	job->is_quarantined = true;
 	job->since_us = clock_wall_us(core->clock);
@@ -91,15 +91,15 @@ static void id_put(const struct core_held *held, void *arg)
 }
 
 void core_free_event(struct core *core, struct job *job, const char *pool,
-		     const char *ids, const struct core_word *word)
+		     const char *ids, const struct core_operator *by)
 {
 	struct event event;
 
 	event_begin(&event, core, "free");
 	event_text(&event, "pool", pool);
 	event_text(&event, "ids", ids);
-	if (word != NULL)
-		event_number(&event, "uid", word->uid);
+	if (by != NULL)
+		event_number(&event, "uid", by->uid);
 	event_store(&event, core, job);
 }
 

@@ -411,7 +411,7 @@ static uint32_t run_decode(struct reader *reader, struct job *job,
 	for (uint32_t i = from; i < from + count; i++) {
 		job->parts[i].state = state & 7u;
 		job->parts[i].serial = serial & JOB_SERIAL_MAX;
-		job->owed_count += part_is_owed(&job->parts[i]);
+		job->unconfirmed_count += part_is_unconfirmed(&job->parts[i]);
 	}
 	return count;
 }
@@ -435,7 +435,7 @@ static bool parts_decode(struct reader *reader, struct job *job)
 			return false;
 		from += run;
 	}
-	return job->state > JOB_RESERVED || job->owed_count == 0;
+	return job->state > JOB_RESERVED || job->unconfirmed_count == 0;
 }
 
 static bool is_list(const char *text, uint32_t count)

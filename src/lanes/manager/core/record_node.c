@@ -3,7 +3,7 @@
  * What is remembered of a node, and the names of a chunk of indexes:
  *
  *	node   u32 serial, u8[16] incarnation, u8 n, u8[16] past[n], u8 flags
- *	       (1 drained, 2 by us, 4 untold), text reason, text version, blob
+ *	       (1 drained, 2 by us, 4 unnotified), text reason, text version, blob
  *	       address, u64 accounted, u8 n, places[n] {text driver, blob bytes},
  *	       u32 n, reports[n] {u8 kind, u64 grant_id, u32 object_id, u32 uid,
  *	       text driver, text device, u8 n, u32 ids[n]}
@@ -28,7 +28,7 @@
 enum {
 	FLAG_DRAINED = 1,
 	FLAG_BY_US = 2,
-	FLAG_UNTOLD = 4,
+	FLAG_UNNOTIFIED = 4,
 	FLAGS_ALL = 7,
 };
 
@@ -51,7 +51,7 @@ void record_encode_node(const struct node *node, struct writer *writer)
 
 	flags |= node->is_drained ? FLAG_DRAINED : 0;
 	flags |= node->is_drained_by_us ? FLAG_BY_US : 0;
-	flags |= node->is_untold ? FLAG_UNTOLD : 0;
+	flags |= node->is_unnotified ? FLAG_UNNOTIFIED : 0;
 	record_begin(writer, RECORD_NODE);
 	write_u32(writer, node->serial);
 	write_bytes(writer, node->incarnation, NODE_INCARNATION);
@@ -181,7 +181,7 @@ static bool fields_decode(struct reader *reader, struct node *node)
 	flags = read_u8(reader);
 	node->is_drained = flags & FLAG_DRAINED;
 	node->is_drained_by_us = flags & FLAG_BY_US;
-	node->is_untold = flags & FLAG_UNTOLD;
+	node->is_unnotified = flags & FLAG_UNNOTIFIED;
 	node->reason = text_decode(reader, NODE_REASON_MAX);
 	node->version = text_decode(reader, NODE_VERSION_MAX);
 	address_decode(reader, node);

@@ -88,7 +88,7 @@ bool core_is_recovering(const struct core *core, char **ret_awaited)
 	return core->recovery > 0;
 }
 
-void core_recover_waive(struct core *core, const struct core_word *word,
+void core_recover_waive(struct core *core, const struct core_operator *by,
 			const char *text, uint64_t token)
 {
 	_auto_(freep) struct node **nodes = NULL;
@@ -101,7 +101,7 @@ void core_recover_waive(struct core *core, const struct core_word *word,
 	for (size_t i = 0; i < count; i++)
 		touched += core_is_awaited(core, nodes[i]);
 	nodes_foreach(node, &core->nodes) configured += node->is_configured;
-	if (!core_word_check(core, word, touched, configured, "nodes", token))
+	if (!core_operator_check(core, by, touched, configured, "nodes", token))
 		return;
 	for (size_t i = 0; i < count; i++) {
 		if (!core_is_awaited(core, nodes[i]))

@@ -249,7 +249,7 @@ static void part_check(struct core *core, struct job *job, struct node *node,
 	const struct reported *reported =
 		inventory_find(inventory, job->grant_id);
 
-	if (!part_is_owed(part))
+	if (!part_is_unconfirmed(part))
 		return;
 	if (part->serial < node->serial) {
 		if (job->state == JOB_APPLYING || reported != NULL)
@@ -358,7 +358,7 @@ static void come_up(struct core *core, struct node *node,
 	if (registration->address_size > 0)
 		memcpy(node->address, registration->address,
 		       registration->address_size);
-	core_places_told(node, registration);
+	core_places_take(node, registration);
 	core->metrics.registrations++;
 }
 
@@ -498,7 +498,7 @@ int core_observe(struct core *core, const struct core_registration *seen,
 			       sizeof(*reports));
 	count = reports_of(core, node, seen, reports);
 	count = reports_keep(node, seen, reports, count);
-	is_moved = core_places_told(node, seen);
+	is_moved = core_places_take(node, seen);
 	if (is_same_reports(node, reports, count)) {
 		free(reports);
 		if (is_moved)

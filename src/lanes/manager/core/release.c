@@ -90,7 +90,7 @@ static char *item_of(struct core *core, const struct job *job)
 	_auto_(freep) char *ids = NULL;
 	_auto_(freep) char *nodes = NULL;
 
-	if (job->owed_count > 0) {
+	if (job->unconfirmed_count > 0) {
 		ids = core_json_text(core_ids_json(core, job));
 		nodes = core_parts_text(core, job, false);
 	}
@@ -116,7 +116,7 @@ static void begin(struct core *core, struct job *job, enum job_reason reason)
 	job->reason = (uint8_t)reason;
 	core_effects_forget(core, job);
 	for (uint32_t i = 0; i < job->part_count; i++)
-		if (part_is_owed(&job->parts[i]) &&
+		if (part_is_unconfirmed(&job->parts[i]) &&
 		    job->parts[i].state != PART_REVOKING)
 			part_set_state(job, &job->parts[i], PART_REVOKING,
 				       &core->probe);
@@ -125,7 +125,7 @@ static void begin(struct core *core, struct job *job, enum job_reason reason)
 	event_begin(&event, core, "release");
 	event_text(&event, "reason", job_reason_name(reason));
 	event_store(&event, core, job);
-	if (job->owed_count > 0 || effects.count > 0)
+	if (job->unconfirmed_count > 0 || effects.count > 0)
 		core_store_job(core, job);
 	core_effects_run(core, job, &effects, true);
 	effect_list_fini(&effects);
@@ -204,7 +204,7 @@ static void revoke_end(struct core *core, struct job *job)
 	_auto_(freep) char *unreachable = core_parts_text(core, job, true);
 
 	revoked_event(core, job, unreachable);
-	if (job->owed_count > 0)
+	if (job->unconfirmed_count > 0)
 		job->why = why_text(core, job, unreachable);
 	histogram_add(&core->metrics.revoke_ms,
 		      core_now_ms(core) - run_of(job)->started_ms);
@@ -223,7 +223,7 @@ void core_release_over(struct core *core, struct job *job)
 	core_job_set_state(core, job, has_failed ? JOB_FAILED : JOB_RELEASED);
 	release_run = take_ptr(job->release_run);
 	item = item_of(core, job);
-	if (job->owed_count > 0)
+	if (job->unconfirmed_count > 0)
 		core_quarantine_enter(core, job);
 	if (!core_settle(core, job))
 		core_store_job(core, job);
@@ -236,26 +236,26 @@ void core_release_over(struct core *core, struct job *job)
 static void parts_revoked(struct core *core, struct job *job,
 			  struct part **parts, size_t count)
 {
-	size_t owed_count = 0;
+	size_t unconfirmed_count = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		struct node *node = nodes_at(&core->nodes, parts[i]->node);
 
 		core_reports_clear(core, node, job->grant_id);
-		if (part_is_owed(parts[i]))
-			parts[owed_count++] = parts[i];
+		if (part_is_unconfirmed(parts[i]))
+			parts[unconfirmed_count++] = parts[i];
 	}
-	if (job->state != JOB_RELEASING && owed_count > 0) {
-		core_parts_confirmed(core, job, parts, owed_count,
+	if (job->state != JOB_RELEASING && unconfirmed_count > 0) {
+		core_parts_confirmed(core, job, parts, unconfirmed_count,
 				     CONFIRM_REVOKED, NULL);
 		return;
 	}
 	/* The end of the release has a record and an event of them all. */
-	for (size_t i = 0; i < owed_count; i++) {
+	for (size_t i = 0; i < unconfirmed_count; i++) {
 		part_set_state(job, parts[i], PART_REVOKED, &core->probe);
 		core_hit(core, EDGE_CONFIRM_FANOUT);
 	}
-	core->metrics.confirmations += owed_count;
+	core->metrics.confirmations += unconfirmed_count;
 }
 
 /* Sort the answers: who has revoked, and what the others say. */
@@ -278,7 +278,7 @@ static void answers_take(struct core *core, struct job *job,
 		if (answer->result == 0 && node_is(node, answer->incarnation))
 			revoked[revoked_count++] = part;
 		else if (is_main && answer->result < 0 &&
-			 node->state == NODE_UP && part_is_owed(part))
+			 node->state == NODE_UP && part_is_unconfirmed(part))
 			groups_add(&run_of(job)->busy, answer->result,
 				   answer->text, part->node);
 	}
@@ -314,7 +314,7 @@ void core_revoke_done(struct core *core, struct job *job,
 bool core_settle(struct core *core, struct job *job)
 {
 	assert(job->state >= JOB_RELEASED);
-	if (job->owed_count > 0 || job->release_effect_count > 0)
+	if (job->unconfirmed_count > 0 || job->release_effect_count > 0)
 		return false;
 	core_ids_free(core, job);
 	core_store_tombstone(core, job);
@@ -360,7 +360,7 @@ static void join(struct core *core, struct job *job, struct release_wait *wait,
 		wait_end(core, wait, place, item);
 		return;
 	}
-	if (grace_ms > 0 && job->owed_count > 0 &&
+	if (grace_ms > 0 && job->unconfirmed_count > 0 &&
 	    (job->state == JOB_ACTIVE || job->is_in_grace)) {
 		leave_to_nodes(core, job, wait, place, reason, grace_ms);
 		return;

@@ -132,7 +132,7 @@ bool core_report_is_revoked(const struct core *core, const struct node *node,
 		job == NULL ? NULL : job_part(job, node->index);
 
 	if (report->kind == REPORT_RELEASED)
-		return part == NULL || !part_is_owed(part);
+		return part == NULL || !part_is_unconfirmed(part);
 	return report->kind == REPORT_CONFIRMED;
 }
 
@@ -165,7 +165,7 @@ uint64_t core_report_owner(const struct core *core, const struct node *node,
 			&core->interconnects.list[job->driver];
 
 		/* An earlier boot has taken what it had along. */
-		if (part_is_owed(part) && part->serial >= node->serial &&
+		if (part_is_unconfirmed(part) && part->serial >= node->serial &&
 		    job->uid == report->uid && job->waived == 0 &&
 		    strcmp(ic->driver->name, report->driver) == 0 &&
 		    has_ids(job, report))

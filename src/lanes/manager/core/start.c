@@ -139,7 +139,7 @@ int core_start(struct core *core, uint64_t epoch, bool is_recovery,
 		core_recovery_begin(core);
 	else
 		core_recovery_resume(core);
-	core_tell_resume(core);
+	core_notify_resume(core);
 	resume_collect(core);
 	resume(core);
 	return 0;
@@ -151,7 +151,7 @@ uint64_t core_deadline_ms(const struct core *core)
 {
 	uint64_t effects_ms = core_effects_deadline_ms(core);
 	uint64_t retry_ms = core_retry_deadline_ms(core);
-	uint64_t first_ms = core->tell_at_ms;
+	uint64_t first_ms = core->notify_at_ms;
 
 	if (core->grace_at_ms < first_ms)
 		first_ms = core->grace_at_ms;
@@ -170,5 +170,5 @@ void core_tick(struct core *core)
 	core_effects_tick(core, now_ms);
 	core_grace_tick(core, now_ms);
 	core_retry_tick(core, now_ms);
-	core_tell_tick(core, now_ms);
+	core_notify_tick(core, now_ms);
 }

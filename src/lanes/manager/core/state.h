@@ -118,8 +118,8 @@ struct core {
 	uint64_t retry_at_ms;   /* no job's retry is earlier */
 	uint64_t grace_at_ms;   /* no grace ends earlier */
 	uint64_t reports_at_ms; /* when reports are revoked again */
-	uint64_t tell_at_ms;    /* no node's call is made again earlier */
-	uint64_t next_tell_id;
+	uint64_t notify_at_ms;  /* no node's call is made again earlier */
+	uint64_t next_notify_id;
 
 	struct interconnects interconnects;
 	struct nodes nodes;

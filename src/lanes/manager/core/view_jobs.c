@@ -178,7 +178,7 @@ static json_t *waits_json(const struct core *core, const struct job *job)
 	else if (job->state == JOB_RELEASING)
 		wait_add(waits, "revoke", owed, "the nodes take the lane back",
 			 0);
-	else if (job->state >= JOB_RELEASED && job->owed_count > 0)
+	else if (job->state >= JOB_RELEASED && job->unconfirmed_count > 0)
 		wait_add(waits, "confirm", owed, job->why, job->since_us);
 	return waits;
 }
@@ -263,7 +263,7 @@ static void identifier_add(const struct core_held *held, void *arg)
 	if (held->run != NULL)
 		view_number(item, "last", held->last);
 	view_number(item, "grant_id", job->grant_id);
-	view_number(item, "node_count", job->owed_count);
+	view_number(item, "node_count", job->unconfirmed_count);
 	if (all->nodes != NULL)
 		view_text(item, "nodes", all->nodes);
 	view_moment(item, "since", job->since_us);

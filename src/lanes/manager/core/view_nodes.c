@@ -119,7 +119,7 @@ static json_t *node_json(const struct core *core,
 	view_set(item, "drained", json_boolean(node->is_drained));
 	view_text(item, "reason",
 		  node->is_drained && node->reason != NULL ? node->reason : "");
-	view_set(item, "drain_pending", json_boolean(node->is_untold));
+	view_set(item, "drain_pending", json_boolean(node->is_unnotified));
 	view_number(item, "grants", node->job_count);
 	view_number(item, "owes", core_node_owes(core, node));
 	view_set(item, "lost", lost_json(core, caller, node, &lost_bytes));

@@ -16,17 +16,17 @@
 #include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/out.h"
 
-bool core_word_check(struct core *core, const struct core_word *word,
-		     size_t touched, size_t all, const char *what,
-		     uint64_t token)
+bool core_operator_check(struct core *core, const struct core_operator *by,
+			 size_t touched, size_t all, const char *what,
+			 uint64_t token)
 {
-	if (word->is_forced || touched <= CORE_WORD_FEW ||
-	    touched * CORE_WORD_SHARE <= all)
+	if (by->is_forced || touched <= CORE_OPERATOR_FEW ||
+	    touched * CORE_OPERATOR_SHARE <= all)
 		return true;
 	core_reply_error(core, token, EDGE_LIMIT_WORD, -E2BIG,
 			 "see that all of them are meant, then say --force",
 			 "%zu of %zu %s would be touched, more than %d %%",
-			 touched, all, what, 100 / CORE_WORD_SHARE);
+			 touched, all, what, 100 / CORE_OPERATOR_SHARE);
 	return false;
 }
 
@@ -108,7 +108,8 @@ static void waived_withhold(struct core *core, const struct job *job,
 	for (uint32_t i = 0; i < job->part_count; i++) {
 		struct node *node = nodes_at(&core->nodes, job->parts[i].node);
 
-		if (!part_is_owed(&job->parts[i]) || node->state != NODE_UP)
+		if (!part_is_unconfirmed(&job->parts[i]) ||
+		    node->state != NODE_UP)
 			continue;
 		core_reports_add(core, node, &report);
 		core_store_node(core, node);
@@ -119,7 +120,7 @@ static void waived_withhold(struct core *core, const struct job *job,
 
 /* What was waived of a pool is the job's no more. */
 static void ids_waive(struct core *core, struct job *job, struct pool *pool,
-		      unsigned int places, const struct core_word *word)
+		      unsigned int places, const struct core_operator *by)
 {
 	const struct interconnect *ic = core_interconnect(core, job);
 	const uint32_t *run = job_run(job, ic, pool);
@@ -136,7 +137,7 @@ static void ids_waive(struct core *core, struct job *job, struct pool *pool,
 		snprintf(text, sizeof(text),
 			 run[0] == run[1] ? "%" PRIu32 : "%" PRIu32 "-%" PRIu32,
 			 run[0], run[1]);
-		core_free_event(core, job, pool->name, text, word);
+		core_free_event(core, job, pool->name, text, by);
 		pool_run_put(pool, &area, true);
 		return;
 	}
@@ -144,14 +145,14 @@ static void ids_waive(struct core *core, struct job *job, struct pool *pool,
 		if (!(places >> place & 1))
 			continue;
 		snprintf(text, sizeof(text), "%" PRIu32, job->ids[place]);
-		core_free_event(core, job, pool->name, text, word);
+		core_free_event(core, job, pool->name, text, by);
 		pool_put(pool, job->ids[place]);
 	}
 }
 
 /* The job may be gone afterwards. */
 static void job_waive(struct core *core, struct job *job, struct pool *pool,
-		      const struct idset *ids, const struct core_word *word)
+		      const struct idset *ids, const struct core_operator *by)
 {
 	uint16_t before = job->waived;
 	uint16_t waived = waived_with(core, job, pool, ids);
@@ -160,9 +161,9 @@ static void job_waive(struct core *core, struct job *job, struct pool *pool,
 	/* When nothing of it is quarantined any more it is gone; who still
 	 * has it is told so at the next registration. */
 	if (waived == (1u << job->id_count) - 1)
-		core_job_waived(core, job, word);
+		core_job_waived(core, job, by);
 	job->waived = waived;
-	ids_waive(core, job, pool, waived & ~before, word);
+	ids_waive(core, job, pool, waived & ~before, by);
 	if (!core_settle(core, job))
 		core_store_job(core, job);
 }
@@ -227,7 +228,8 @@ static void witnesses_add(const struct core *core, const struct job *job,
 		const struct node *node =
 			nodes_at(&core->nodes, job->parts[i].node);
 
-		if (!part_is_owed(&job->parts[i]) || node->state != NODE_UP)
+		if (!part_is_unconfirmed(&job->parts[i]) ||
+		    node->state != NODE_UP)
 			continue;
 		all->has[node->index] = true;
 		all->part_count++;
@@ -250,13 +252,13 @@ static char *witnesses_text(const struct core *core,
 
 /* False, and it is answered: nodes that are up know better. */
 static bool witnesses_check(struct core *core, const struct witnesses *all,
-			    const struct core_word *word, uint64_t token)
+			    const struct core_operator *by, uint64_t token)
 {
 	_auto_(freep) char *nodes = NULL;
 
 	if (all->part_count == 0)
 		return true;
-	if (!word->is_forced) {
+	if (!by->is_forced) {
 		nodes = witnesses_text(core, all);
 		core_reply_error(core, token, EDGE_ERROR_QUARANTINE_EBUSY,
 				 -EBUSY,
@@ -298,7 +300,7 @@ static bool run_named(struct core *core, const struct job *job,
 /* False, and it is answered: the word cannot be taken. */
 static bool release_check(struct core *core, const struct interconnect *ic,
 			  const struct pool *pool, const struct idset *ids,
-			  const struct core_word *word, uint64_t token)
+			  const struct core_operator *by, uint64_t token)
 {
 	_auto_(freep) bool *has = memory_array(core->nodes.limit, sizeof(*has));
 	struct witnesses witnesses = { .has = has };
@@ -313,12 +315,12 @@ static bool release_check(struct core *core, const struct interconnect *ic,
 		touched++;
 		witnesses_add(core, job, &witnesses);
 	}
-	return witnesses_check(core, &witnesses, word, token) &&
-	       core_word_check(core, word, touched, core->jobs.count, "grants",
-			       token);
+	return witnesses_check(core, &witnesses, by, token) &&
+	       core_operator_check(core, by, touched, core->jobs.count,
+				   "grants", token);
 }
 
-void core_quarantine_release(struct core *core, const struct core_word *word,
+void core_quarantine_release(struct core *core, const struct core_operator *by,
 			     const char *driver, const char *pool_name,
 			     const char *ids, uint64_t token)
 {
@@ -338,12 +340,12 @@ void core_quarantine_release(struct core *core, const struct core_word *word,
 				 "%s", error.text);
 		return;
 	}
-	if (!release_check(core, ic, pool, set, word, token))
+	if (!release_check(core, ic, pool, set, by, token))
 		return;
 	core_freed_begin(core, before);
 	DL_FOREACH_SAFE (core->owing, job, next)
 		if (is_meant(core, job, ic, pool, set))
-			job_waive(core, job, pool, set, word);
+			job_waive(core, job, pool, set, by);
 	core_freed_answer(core, token, before);
 }
 
@@ -399,25 +401,25 @@ static size_t owed_jobs(const struct core *core, struct node *const *nodes,
 {
 	_auto_(freep) bool *has =
 		memory_array(core->jobs.slot_capacity, sizeof(*has));
-	size_t owed_count = 0;
+	size_t unconfirmed_count = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		for (uint32_t n = 0; n < nodes[i]->job_count; n++) {
 			uint32_t slot = nodes[i]->jobs[n];
 			const struct job *job = jobs_at(&core->jobs, slot);
 
-			if (has[slot] ||
-			    !part_is_owed(job_part(job, nodes[i]->index)))
+			if (has[slot] || !part_is_unconfirmed(job_part(
+						 job, nodes[i]->index)))
 				continue;
 			has[slot] = true;
-			owed_count++;
+			unconfirmed_count++;
 		}
 	}
-	return owed_count;
+	return unconfirmed_count;
 }
 
 /* False, and it is answered: the word cannot be taken. */
-static bool fence_check(struct core *core, const struct core_word *word,
+static bool fence_check(struct core *core, const struct core_operator *by,
 			struct node *const *nodes, size_t count, uint64_t token)
 {
 	uint64_t jobs = 0;
@@ -436,9 +438,9 @@ static bool fence_check(struct core *core, const struct core_word *word,
 		}
 	}
 	if (jobs <= CORE_FENCED_JOBS_MAX)
-		return core_word_check(core, word,
-				       owed_jobs(core, nodes, count),
-				       core->jobs.count, "grants", token);
+		return core_operator_check(core, by,
+					   owed_jobs(core, nodes, count),
+					   core->jobs.count, "grants", token);
 	core_reply_error(core, token, EDGE_ERROR_NODE_EINVAL, -EINVAL,
 			 "name fewer nodes",
 			 "the nodes have %" PRIu64
@@ -448,7 +450,7 @@ static bool fence_check(struct core *core, const struct core_word *word,
 }
 
 static void node_fence(struct core *core, struct node *node,
-		       const struct core_word *word)
+		       const struct core_operator *by)
 {
 	/* The node's jobs change while they are looked at. */
 	uint32_t count = node->job_count;
@@ -460,9 +462,9 @@ static void node_fence(struct core *core, struct node *node,
 		struct job *job = jobs_at(&core->jobs, slots[i]);
 		struct part *part = job_part(job, node->index);
 
-		if (!part_is_owed(part))
+		if (!part_is_unconfirmed(part))
 			continue;
-		core_parts_confirmed(core, job, &part, 1, CONFIRM_WAIVED, word);
+		core_parts_confirmed(core, job, &part, 1, CONFIRM_WAIVED, by);
 		if (job->state >= JOB_RELEASED)
 			core_settle(core, job);
 	}
@@ -474,7 +476,7 @@ static void node_fence(struct core *core, struct node *node,
 	core_drain_settle(core, node);
 }
 
-void core_node_fence(struct core *core, const struct core_word *word,
+void core_node_fence(struct core *core, const struct core_operator *by,
 		     const char *text, uint64_t token)
 {
 	_auto_(freep) struct node **nodes = NULL;
@@ -483,13 +485,13 @@ void core_node_fence(struct core *core, const struct core_word *word,
 
 	if (!core_nodes_named(core, text, token, &nodes, &count))
 		return;
-	if (!fence_check(core, word, nodes, count, token))
+	if (!fence_check(core, by, nodes, count, token))
 		return;
 	core_freed_begin(core, before);
 	for (size_t i = 0; i < count; i++)
 		nodes[i]->is_pinned = true;
 	for (size_t i = 0; i < count; i++)
-		node_fence(core, nodes[i], word);
+		node_fence(core, nodes[i], by);
 	for (size_t i = 0; i < count; i++)
 		core_node_unpin(core, nodes[i]);
 	core_freed_answer(core, token, before);

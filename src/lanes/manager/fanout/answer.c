@@ -22,7 +22,7 @@ void fanout_answer_set(struct fanout *fanout, struct fanout_target *target,
 	memcpy(target->answer->incarnation, target->incarnation,
 	       INCARNATION_SIZE);
 	target->is_answered = true;
-	target->is_untold = true;
+	target->is_unnotified = true;
 	target->round = NULL;
 	DL_APPEND(fanout->untold, target);
 	fanout->open_count--;
@@ -64,7 +64,7 @@ static bool is_wanted(const struct fanout_target *target,
 static bool is_late(const struct fanout_target *target,
 		    const struct fanout_round *round)
 {
-	return target->is_answered && !target->is_untold &&
+	return target->is_answered && !target->is_unnotified &&
 	       !target->is_confirmed &&
 	       target->sequence == round->command->header.sequence &&
 	       fanout_wants_late(round->fanout);

@@ -193,13 +193,13 @@ static void tell(struct fanouts *fanouts, struct fanout *fanout)
 
 	while ((target = fanout->untold) != NULL) {
 		DL_DELETE(fanout->untold, target);
-		if (target->is_untold)
+		if (target->is_unnotified)
 			fanouts->ops->answered(fanouts->ctx, fanout->command,
 					       target->answer);
 		else
 			fanouts->ops->late(fanouts->ctx, fanout->command,
 					   target->answer, target->asked_ms);
-		target->is_untold = false;
+		target->is_unnotified = false;
 	}
 }
 

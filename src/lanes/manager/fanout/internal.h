@@ -18,7 +18,7 @@ struct fanout_target {
 	bool is_confirmed;          /* by the node itself */
 	bool is_suspect;            /* to be asked separately */
 	bool needs_new_command;     /* registered after it was asked to apply */
-	bool is_untold;             /* `answered` is to be called */
+	bool is_unnotified;         /* `answered` is to be called */
 	bool is_late;               /* `late` is to be called */
 	int failure;                /* of the last round; 0: none */
 	uint64_t due_ms;            /* not asked again before */

@@ -68,7 +68,7 @@ struct store_options {
 int store_open(const char *directory, const struct store_options *options,
 	       struct store **ret_store, struct fairlead_error *ret_error);
 
-/* What a person should be told about the opening; NULL: nothing. */
+/* A notice for the operator about the opening; NULL: none. */
 const char *store_notice(const struct store *store);
 
 /* The epoch of the last start; 0 when there was none. */
@@ -78,7 +78,7 @@ uint64_t store_epoch(const struct store *store);
  * Begin an epoch: higher than all before and higher than `above` (0, or what
  * nodes have reported). It is on disk when this returns; nothing may be sent
  * under it before. The first one of a recovery also becomes
- * STORE_META_RECOVERING; a later one does not begin the recovery anew.
+ * STORE_META_RECOVERING; a later one does not begin the recovery again.
  */
 int store_epoch_begin(struct store *store, uint64_t above, uint64_t *ret_epoch,
 		      struct fairlead_error *ret_error);

@@ -5,7 +5,7 @@
  * wait in a row, and holds no lock while it works.
  *
  * A commit that failed makes those behind it fail as well (-ECANCELED), until
- * the loop has been told: whoever gave them did not know.
+ * the loop has its result: their callers did not know of it.
  */
 #include "lanes/manager/store/worker.h"
 
@@ -50,7 +50,7 @@ struct store_worker {
 	uv_cond_t changed; /* waiting has grown, or is_stopping */
 	struct store_request *waiting;
 	struct store_request *done;
-	bool has_failed; /* a commit, and the loop has not been told */
+	bool has_failed; /* a commit, and the loop does not know yet */
 	bool is_stopping;
 };
 

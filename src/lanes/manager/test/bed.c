@@ -76,8 +76,8 @@ static const char *on_store_error(void *ctx)
 	return "the disk says no";
 }
 
-static void on_tell(void *ctx, uint64_t id, const char *node, bool is_drained,
-		    const char *reason)
+static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
+		      const char *reason)
 {
 	struct bed *bed = ctx;
 
@@ -99,7 +99,7 @@ static const struct engine_ops engine_ops = {
 	.replay = on_replay,
 	.reconfigure = on_reconfigure,
 	.store_error = on_store_error,
-	.tell = on_tell,
+	.notify = on_notify,
 	.effect = on_effect,
 };
 

@@ -23,7 +23,7 @@ static json_t *told(const char *const *lines)
 			.body = lines[count],
 			.size = strlen(lines[count]),
 		};
-	past_tell(item, rows, count);
+	past_add(item, rows, count);
 	return item;
 }
 

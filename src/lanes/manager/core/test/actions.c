@@ -128,9 +128,10 @@ void confirm(struct fixture *fixture, const char *node, uint64_t grant_id,
 
 /* --- clients --- */
 
-const struct told_reply *reply_to(const struct fixture *fixture, uint64_t token)
+const struct given_reply *reply_to(const struct fixture *fixture,
+				   uint64_t token)
 {
-	const struct told_reply *found = NULL;
+	const struct given_reply *found = NULL;
 
 	for (size_t i = 0; i < fixture->reply_count; i++) {
 		if (fixture->replies[i].token != token)
@@ -141,7 +142,7 @@ const struct told_reply *reply_to(const struct fixture *fixture, uint64_t token)
 	return found;
 }
 
-const struct told_reply *last_reply(const struct fixture *fixture)
+const struct given_reply *last_reply(const struct fixture *fixture)
 {
 	assert_true(fixture->reply_count > 0);
 	return &fixture->replies[fixture->reply_count - 1];
@@ -149,7 +150,7 @@ const struct told_reply *last_reply(const struct fixture *fixture)
 
 static int result_of(const struct fixture *fixture, uint64_t token)
 {
-	const struct told_reply *reply = reply_to(fixture, token);
+	const struct given_reply *reply = reply_to(fixture, token);
 
 	return reply == NULL ? -EINPROGRESS : reply->result;
 }
@@ -240,7 +241,7 @@ size_t open_fanouts(const struct fixture *fixture)
 	return count;
 }
 
-struct told_fanout *open_fanout(struct fixture *fixture)
+struct given_fanout *open_fanout(struct fixture *fixture)
 {
 	for (size_t i = fixture->fanout_count; i-- > 0;)
 		if (!fixture->fanouts[i].is_answered)
@@ -249,7 +250,7 @@ struct told_fanout *open_fanout(struct fixture *fixture)
 	return NULL;
 }
 
-void answer_with(struct fixture *fixture, struct told_fanout *fanout,
+void answer_with(struct fixture *fixture, struct given_fanout *fanout,
 		 const struct core_answer *answers, size_t count)
 {
 	/* Before: the core may start others, and the list move. */
@@ -257,7 +258,7 @@ void answer_with(struct fixture *fixture, struct told_fanout *fanout,
 	core_fanout_done(fixture->core, fanout->id, answers, count);
 }
 
-static void answer(struct fixture *fixture, struct told_fanout *fanout,
+static void answer(struct fixture *fixture, struct given_fanout *fanout,
 		   const char *other, int result, const char *text)
 {
 	size_t count = fanout->node_count;
@@ -277,13 +278,13 @@ static void answer(struct fixture *fixture, struct told_fanout *fanout,
 	free(answers);
 }
 
-void answer_all(struct fixture *fixture, struct told_fanout *fanout, int result,
-		const char *text)
+void answer_all(struct fixture *fixture, struct given_fanout *fanout,
+		int result, const char *text)
 {
 	answer(fixture, fanout, NULL, result, text);
 }
 
-void answer_one(struct fixture *fixture, struct told_fanout *fanout,
+void answer_one(struct fixture *fixture, struct given_fanout *fanout,
 		const char *node, int result, const char *text)
 {
 	answer(fixture, fanout, node, result, text);

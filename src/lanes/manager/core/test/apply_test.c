@@ -31,7 +31,7 @@ static const json_t *failures(const struct fixture *f)
 static void an_apply_goes_to_all_nodes_at_once(void **state)
 {
 	struct fixture *f = *state;
-	struct told_fanout *fanout;
+	struct given_fanout *fanout;
 	uint64_t id;
 
 	nodes_up(f, 4);
@@ -114,7 +114,7 @@ static void a_failure_on_one_node_is_undone_on_all(void **state)
 	assert_null(reply_to(f, first));
 	answer_all(f, open_fanout(f), 0, "");
 	for (uint64_t token = first; token < first + 2; token++) {
-		const struct told_reply *reply = reply_to(f, token);
+		const struct given_reply *reply = reply_to(f, token);
 
 		assert_int_equal(reply->result, -EREMOTEIO);
 		assert_string_equal(reply->text, "failed on 1 of 4 nodes: n2: "
@@ -137,7 +137,7 @@ static void a_failure_on_one_node_is_undone_on_all(void **state)
 static void equal_failures_are_one_line(void **state)
 {
 	struct fixture *f = *state;
-	struct told_fanout *fanout;
+	struct given_fanout *fanout;
 	struct core_answer answers[4] = { 0 };
 	uint64_t id;
 
@@ -295,7 +295,7 @@ static void an_answer_of_another_boot_is_a_failure(void **state)
 static void a_boot_while_the_apply_is_under_way_fences_nothing(void **state)
 {
 	struct fixture *f = *state;
-	struct told_fanout *asked;
+	struct given_fanout *asked;
 	uint64_t id;
 
 	nodes_up(f, 2);
@@ -330,7 +330,7 @@ static int first_errno(const struct fixture *f)
 /* The errno with which n1 fails, that lost the lane as it made it. */
 static int lose_lane(struct fixture *f, bool is_anew)
 {
-	struct told_fanout *asked;
+	struct given_fanout *asked;
 
 	apply(f, reserved(f, "n[0-1]", ""));
 	asked = open_fanout(f);
@@ -353,7 +353,8 @@ static void a_node_that_is_started_anew_in_each_apply_has_failed(void **state)
 	assert_int_equal(lose_lane(f, true), -ESTALE);
 	assert_int_equal(lose_lane(f, true), -ESTALE);
 	assert_int_equal(lose_lane(f, true), -ECONNRESET);
-	assert_contains(last_reply(f)->text, "n1: the node comes anew");
+	assert_contains(last_reply(f)->text,
+			"n1: the node restarted during three applies");
 	assert_int_equal(lose_lane(f, true), -ECONNRESET);
 	assert_int_equal(lose_lane(f, false), -ESTALE); /* no fault, as ever */
 	apply(f, reserved(f, "n[0-1]", ""));
@@ -365,7 +366,7 @@ static void a_node_that_is_started_anew_in_each_apply_has_failed(void **state)
 static void a_boot_in_each_apply_counts_once_for_each(void **state)
 {
 	struct fixture *f = *state;
-	struct told_fanout *asked;
+	struct given_fanout *asked;
 
 	nodes_up(f, 2);
 	for (int i = 0; i < 2; i++) {

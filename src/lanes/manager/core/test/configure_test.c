@@ -227,7 +227,7 @@ static void a_leaving_node_is_fenced_and_gone(void **state)
 	assert_contains(text, "nodes leaving: n[0-1]\n");
 	core_node_lost(f->core, "n0");
 	core_node_lost(f->core, "n1");
-	core_node_fence(f->core, &word, "n[0-1]", 99);
+	core_node_fence(f->core, &operator_plain, "n[0-1]", 99);
 	assert_int_equal(reply_to(f, 99)->result, 0);
 	/* What it reported goes with it; its job keeps the other one. */
 	assert_string_equal(vnis(f, "withheld"), "");

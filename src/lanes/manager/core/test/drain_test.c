@@ -8,7 +8,7 @@
 
 #include "lanes/manager/core/test/fixture.h"
 
-static const struct told_drain *last_drain(const struct fixture *f)
+static const struct given_drain *last_drain(const struct fixture *f)
 {
 	assert_true(f->drain_count > 0);
 	return &f->drains[f->drain_count - 1];
@@ -226,15 +226,16 @@ static void what_we_know_nothing_of_is_for_an_operator(void **state)
 /* --- the site's tools --- */
 
 /* The last call; it was the n-th. */
-static const struct told_tell *last_tell(const struct fixture *f, size_t count)
+static const struct given_notice *last_notice(const struct fixture *f,
+					      size_t count)
 {
-	assert_int_equal(f->tell_count, count);
-	return &f->tells[count - 1];
+	assert_int_equal(f->notice_count, count);
+	return &f->notices[count - 1];
 }
 
 static void told(struct fixture *f, uint64_t id, int result)
 {
-	core_told(f->core, "n0", id, result);
+	core_notified(f->core, "n0", id, result);
 }
 
 static void pass_to_deadline(struct fixture *f)
@@ -251,17 +252,17 @@ static void the_site_is_told_of_a_drain_and_its_end(void **state)
 	struct fixture *f = *state;
 
 	operator_drain(f, "n0", true, "new cable");
-	assert_string_equal(last_tell(f, 1)->node, "n0");
-	assert_string_equal(last_tell(f, 1)->reason, "new cable");
-	assert_true(last_tell(f, 1)->is_drained);
-	told(f, last_tell(f, 1)->id, 0);
+	assert_string_equal(last_notice(f, 1)->node, "n0");
+	assert_string_equal(last_notice(f, 1)->reason, "new cable");
+	assert_true(last_notice(f, 1)->is_drained);
+	told(f, last_notice(f, 1)->id, 0);
 	operator_drain(f, "n0", false, NULL);
-	assert_false(last_tell(f, 2)->is_drained);
-	assert_string_equal(last_tell(f, 2)->reason, "new cable");
-	told(f, last_tell(f, 2)->id, 0);
+	assert_false(last_notice(f, 2)->is_drained);
+	assert_string_equal(last_notice(f, 2)->reason, "new cable");
+	told(f, last_notice(f, 2)->id, 0);
 	fixture_restart(f);
 	fixture_advance(f, 3600000);
-	assert_int_equal(f->tell_count, 2);
+	assert_int_equal(f->notice_count, 2);
 }
 
 static void what_a_crash_left_untold_is_told_again(void **state)
@@ -270,23 +271,23 @@ static void what_a_crash_left_untold_is_told_again(void **state)
 	uint64_t id;
 
 	operator_drain(f, "n0", true, "new cable");
-	id = last_tell(f, 1)->id;
+	id = last_notice(f, 1)->id;
 	fixture_restart(f);
 	pass_to_deadline(f);
-	assert_true(last_tell(f, 2)->is_drained);
-	assert_string_equal(last_tell(f, 2)->reason, "new cable");
+	assert_true(last_notice(f, 2)->is_drained);
+	assert_string_equal(last_notice(f, 2)->reason, "new cable");
 	/* The end of an earlier core's call says nothing here. */
 	told(f, id, 0);
 	operator_drain(f, "n0", false, NULL);
-	assert_int_equal(f->tell_count, 2);
+	assert_int_equal(f->notice_count, 2);
 	fixture_restart(f);
 	pass_to_deadline(f);
-	assert_false(last_tell(f, 3)->is_drained);
-	assert_string_equal(last_tell(f, 3)->reason, "new cable");
-	told(f, last_tell(f, 3)->id, 0);
+	assert_false(last_notice(f, 3)->is_drained);
+	assert_string_equal(last_notice(f, 3)->reason, "new cable");
+	told(f, last_notice(f, 3)->id, 0);
 	fixture_restart(f);
 	fixture_advance(f, 3600000);
-	assert_int_equal(f->tell_count, 3);
+	assert_int_equal(f->notice_count, 3);
 }
 
 static void a_call_that_failed_is_made_again_later(void **state)
@@ -294,17 +295,17 @@ static void a_call_that_failed_is_made_again_later(void **state)
 	struct fixture *f = *state;
 
 	operator_drain(f, "n0", true, "new cable");
-	told(f, last_tell(f, 1)->id, -EIO);
+	told(f, last_notice(f, 1)->id, -EIO);
 	fixture_advance(f, 29999);
-	assert_int_equal(f->tell_count, 1);
+	assert_int_equal(f->notice_count, 1);
 	fixture_advance(f, 1);
-	told(f, last_tell(f, 2)->id, -ETIMEDOUT);
+	told(f, last_notice(f, 2)->id, -ETIMEDOUT);
 	fixture_advance(f, 59999);
-	assert_int_equal(f->tell_count, 2);
+	assert_int_equal(f->notice_count, 2);
 	fixture_advance(f, 1);
-	told(f, last_tell(f, 3)->id, 0);
+	told(f, last_notice(f, 3)->id, 0);
 	fixture_advance(f, 3600000);
-	assert_int_equal(f->tell_count, 3);
+	assert_int_equal(f->notice_count, 3);
 }
 
 static void one_call_of_a_node_is_under_way_at_a_time(void **state)
@@ -313,19 +314,19 @@ static void one_call_of_a_node_is_under_way_at_a_time(void **state)
 	uint64_t first;
 
 	operator_drain(f, "n0", true, "new cable");
-	first = last_tell(f, 1)->id;
+	first = last_notice(f, 1)->id;
 	operator_drain(f, "n0", false, NULL);
 	operator_drain(f, "n0", true, "newer cable");
 	operator_drain(f, "n1", true, "dust");
-	assert_string_equal(last_tell(f, 2)->node, "n1");
+	assert_string_equal(last_notice(f, 2)->node, "n1");
 	/* The last change counts, whatever became of the call before. */
 	told(f, first, -EIO);
-	assert_true(last_tell(f, 3)->is_drained);
-	assert_string_equal(last_tell(f, 3)->reason, "newer cable");
+	assert_true(last_notice(f, 3)->is_drained);
+	assert_string_equal(last_notice(f, 3)->reason, "newer cable");
 	told(f, first, 0);
-	told(f, last_tell(f, 3)->id, 0);
+	told(f, last_notice(f, 3)->id, 0);
 	fixture_advance(f, 3600000);
-	assert_int_equal(f->tell_count, 3);
+	assert_int_equal(f->notice_count, 3);
 }
 
 static void a_node_that_leaves_stays_until_the_site_is_told(void **state)
@@ -341,9 +342,9 @@ static void a_node_that_leaves_stays_until_the_site_is_told(void **state)
 	free(changes);
 	fixture_restart(f);
 	pass_to_deadline(f);
-	told(f, last_tell(f, 2)->id, 0);
+	told(f, last_notice(f, 2)->id, 0);
 	assert_null(nodes_find(&f->core->nodes, "n0"));
-	told(f, f->tells[1].id, 0);
+	told(f, f->notices[1].id, 0);
 }
 
 static void a_long_reason_is_cut_between_characters(void **state)

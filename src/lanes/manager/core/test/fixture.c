@@ -35,7 +35,7 @@ static void on_store(void *ctx, const struct store_row *row)
 static void on_reply(void *ctx, uint64_t token, const struct core_reply *reply)
 {
 	struct fixture *fixture = ctx;
-	struct told_reply *told;
+	struct given_reply *told;
 
 	assert_true((reply->result == 0) == (reply->text == NULL));
 	assert_true(reply->result <= 0);
@@ -56,7 +56,7 @@ static void on_reply(void *ctx, uint64_t token, const struct core_reply *reply)
 static void on_fanout(void *ctx, const struct core_fanout *fanout)
 {
 	struct fixture *fixture = ctx;
-	struct told_fanout *told;
+	struct given_fanout *told;
 
 	assert_true(fanout->node_count > 0 && fanout->timeout_ms > 0);
 	for (size_t i = 0; i < fanout->node_count; i++) {
@@ -99,7 +99,7 @@ static void on_fanout(void *ctx, const struct core_fanout *fanout)
 static void on_acknowledge(void *ctx, const char *node, uint64_t sequence)
 {
 	struct fixture *fixture = ctx;
-	struct told_ack *told;
+	struct given_ack *told;
 
 	if (fixture->is_failing)
 		return;
@@ -112,7 +112,7 @@ static void on_drain(void *ctx, const char *node, bool is_drained,
 		     const char *reason)
 {
 	struct fixture *fixture = ctx;
-	struct told_drain *told;
+	struct given_drain *told;
 
 	if (fixture->is_failing)
 		return;
@@ -122,15 +122,15 @@ static void on_drain(void *ctx, const char *node, bool is_drained,
 	told->reason = memory_text_or_null(reason);
 }
 
-static void on_tell(void *ctx, uint64_t id, const char *node, bool is_drained,
-		    const char *reason)
+static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
+		      const char *reason)
 {
 	struct fixture *fixture = ctx;
-	struct told_tell *told;
+	struct given_notice *told;
 
 	if (fixture->is_failing)
 		return;
-	told = APPEND(fixture->tells, fixture->tell_count);
+	told = APPEND(fixture->notices, fixture->notice_count);
 	told->id = id;
 	told->node = memory_text_or_null(node);
 	told->is_drained = is_drained;
@@ -141,7 +141,7 @@ static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
 		      const struct fairlead_effect *effect)
 {
 	struct fixture *fixture = ctx;
-	struct told_effect *told;
+	struct given_effect *told;
 
 	if (fixture->is_failing)
 		return;
@@ -162,8 +162,8 @@ static void on_look(void *ctx, const char *node)
 			memory_text_or_null(node);
 }
 
-const struct core_word word = { .uid = 77 };
-const struct core_word word_forced = { .uid = 77, .is_forced = true };
+const struct core_operator operator_plain = { .uid = 77 };
+const struct core_operator operator_forced = { .uid = 77, .is_forced = true };
 
 /* "sealed(NODE,..)" and the bytes, upside down. */
 static void on_seal(void *ctx, const struct core_secrets *secrets,
@@ -185,7 +185,7 @@ static const struct core_ops ops = {
 	.fanout = on_fanout,
 	.acknowledge = on_acknowledge,
 	.drain = on_drain,
-	.tell = on_tell,
+	.notify = on_notify,
 	.effect = on_effect,
 	.look = on_look,
 	.seal = on_seal,
@@ -369,7 +369,7 @@ static void told_free(struct fixture *fixture)
 		json_decref(fixture->replies[i].members);
 	}
 	for (size_t i = 0; i < fixture->fanout_count; i++) {
-		struct told_fanout *told = &fixture->fanouts[i];
+		struct given_fanout *told = &fixture->fanouts[i];
 
 		for (size_t n = 0; n < told->node_count; n++)
 			free(told->names[n]);
@@ -388,9 +388,9 @@ static void told_free(struct fixture *fixture)
 		free(fixture->drains[i].node);
 		free(fixture->drains[i].reason);
 	}
-	for (size_t i = 0; i < fixture->tell_count; i++) {
-		free(fixture->tells[i].node);
-		free(fixture->tells[i].reason);
+	for (size_t i = 0; i < fixture->notice_count; i++) {
+		free(fixture->notices[i].node);
+		free(fixture->notices[i].reason);
 	}
 	for (size_t i = 0; i < fixture->effect_count; i++)
 		free(fixture->effects[i].driver);
@@ -405,7 +405,7 @@ void fixture_forget(struct fixture *fixture)
 	fixture->fanout_count = 0;
 	fixture->ack_count = 0;
 	fixture->drain_count = 0;
-	fixture->tell_count = 0;
+	fixture->notice_count = 0;
 	fixture->effect_count = 0;
 	fixture->look_count = 0;
 }
@@ -420,7 +420,7 @@ void fixture_destroy(struct fixture *fixture)
 	free(fixture->fanouts);
 	free(fixture->acks);
 	free(fixture->drains);
-	free(fixture->tells);
+	free(fixture->notices);
 	free(fixture->effects);
 	free(fixture->looks);
 	journal_clear(&fixture->journal);

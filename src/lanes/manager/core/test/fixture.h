@@ -20,14 +20,14 @@
 
 #define SETTINGS_MAX 4
 
-struct told_reply {
+struct given_reply {
 	uint64_t token;
 	int result;
 	char *text, *hint;
 	json_t *members; /* NULL: none */
 };
 
-struct told_fanout {
+struct given_fanout {
 	uint64_t id;
 	enum core_fanout_op op;
 	uint64_t apply_floor;
@@ -43,25 +43,25 @@ struct told_fanout {
 	bool is_answered;
 };
 
-struct told_ack {
+struct given_ack {
 	char *node;
 	uint64_t sequence;
 };
 
-struct told_drain {
+struct given_drain {
 	char *node;
 	bool is_drained;
 	char *reason;
 };
 
-struct told_tell {
+struct given_notice {
 	uint64_t id;
 	char *node;
 	bool is_drained;
 	char *reason;
 };
 
-struct told_effect {
+struct given_effect {
 	uint64_t grant_id;
 	uint32_t id;
 	char *driver;
@@ -97,17 +97,17 @@ struct fixture {
 	struct journal_row *journal;
 	size_t row_count; /* that the core has given out */
 	bool is_failing;  /* commits fail: rows and what follows are lost */
-	struct told_reply *replies;
+	struct given_reply *replies;
 	size_t reply_count;
-	struct told_fanout *fanouts;
+	struct given_fanout *fanouts;
 	size_t fanout_count;
-	struct told_ack *acks;
+	struct given_ack *acks;
 	size_t ack_count;
-	struct told_drain *drains;
+	struct given_drain *drains;
 	size_t drain_count;
-	struct told_tell *tells;
-	size_t tell_count;
-	struct told_effect *effects;
+	struct given_notice *notices;
+	size_t notice_count;
+	struct given_effect *effects;
 	size_t effect_count;
 	char **looks; /* nodes to be asked what they have */
 	size_t look_count;
@@ -121,8 +121,8 @@ extern const struct core_caller flux;
 extern const struct core_caller alice; /* uid 1001, no submitter */
 extern const struct core_caller bob;   /* uid 1002 */
 /* Words of the operator with uid 77, and what it insists on. */
-extern const struct core_word word;
-extern const struct core_word word_forced;
+extern const struct core_operator operator_plain;
+extern const struct core_operator operator_forced;
 
 /* cmocka set-up and tear-down: *state is a fixture with a started core. */
 int fixture_setup(void **state);
@@ -188,21 +188,21 @@ uint64_t released_busy(struct fixture *fixture, const char *key,
 		       const char *nodes, const char *options);
 
 /* The answer with that token, or NULL. */
-const struct told_reply *reply_to(const struct fixture *fixture,
-				  uint64_t token);
-const struct told_reply *last_reply(const struct fixture *fixture);
+const struct given_reply *reply_to(const struct fixture *fixture,
+				   uint64_t token);
+const struct given_reply *last_reply(const struct fixture *fixture);
 uint64_t last_grant(const struct fixture *fixture);
 /* The last fan-out that was not answered; fails when there is none. */
-struct told_fanout *open_fanout(struct fixture *fixture);
+struct given_fanout *open_fanout(struct fixture *fixture);
 size_t open_fanouts(const struct fixture *fixture);
 /* Every node says so. */
-void answer_all(struct fixture *fixture, struct told_fanout *fanout, int result,
-		const char *text);
+void answer_all(struct fixture *fixture, struct given_fanout *fanout,
+		int result, const char *text);
 /* One node says this, the others 0. */
-void answer_one(struct fixture *fixture, struct told_fanout *fanout,
+void answer_one(struct fixture *fixture, struct given_fanout *fanout,
 		const char *node, int result, const char *text);
 
-void answer_with(struct fixture *fixture, struct told_fanout *fanout,
+void answer_with(struct fixture *fixture, struct given_fanout *fanout,
 		 const struct core_answer *answers, size_t count);
 
 /* --- looking --- */

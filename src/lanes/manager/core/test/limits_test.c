@@ -134,10 +134,10 @@ static void grants_of_fenced_nodes(void **state)
 		assert_int_equal(reserve(f, key, "n[0-7]", "off"), 0);
 		fixture_forget(f);
 	}
-	core_node_fence(f->core, &word, "n[0-7]", 1);
+	core_node_fence(f->core, &operator_plain, "n[0-7]", 1);
 	assert_int_equal(reply_to(f, 1)->result, -EINVAL);
 	assert_contains(reply_to(f, 1)->text, "4104 grants");
-	core_node_fence(f->core, &word_forced, "n[0-6]", 2);
+	core_node_fence(f->core, &operator_forced, "n[0-6]", 2);
 	assert_int_equal(reply_to(f, 2)->result, 0);
 }
 
@@ -199,7 +199,8 @@ static void identifiers_given_back_at_once(void **state)
 {
 	struct fixture *f = *state;
 
-	core_quarantine_release(f->core, &word, "fake", "vni", "1-1025", 1);
+	core_quarantine_release(f->core, &operator_plain, "fake", "vni",
+				"1-1025", 1);
 	assert_int_equal(reply_to(f, 1)->result, -EINVAL);
 	assert_contains(reply_to(f, 1)->text, "1024 identifiers");
 }

@@ -77,7 +77,7 @@ static void run(uint64_t seed, int verify_every)
 			fixture_forget(world.fixture);
 			world.fanouts_seen = 0;
 			world.acks_seen = 0;
-			world.tells_seen = 0;
+			world.notices_seen = 0;
 		}
 	}
 	world_heal(&world);

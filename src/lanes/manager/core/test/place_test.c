@@ -72,7 +72,7 @@ static void node_without_a_place_fails_the_apply_and_no_node_is_asked(
 static void changed_place_changes_later_applies_only(void **state)
 {
 	struct fixture *f = *state;
-	struct told_fanout *first;
+	struct given_fanout *first;
 
 	f->places[0] = "ten";
 	nodes_up(f, 1);

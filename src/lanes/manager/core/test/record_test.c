@@ -42,7 +42,7 @@ static struct job *sample_job(void)
 		job->parts[i].node = i * 1000;
 		job->parts[i].serial = i < 3 ? 1 : JOB_SERIAL_MAX;
 		job->parts[i].state = i == 1 ? PART_REVOKED : PART_REVOKING;
-		job->owed_count += part_is_owed(&job->parts[i]);
+		job->unconfirmed_count += part_is_unconfirmed(&job->parts[i]);
 	}
 	return job;
 }
@@ -89,7 +89,7 @@ static void a_job_comes_out_as_it_went_in(void **state)
 	assert_int_equal(back->waived, 2);
 	assert_string_equal(back->cores, "4(x4),2");
 	assert_string_equal(back->why, "n3: in use");
-	assert_int_equal(back->owed_count, 4);
+	assert_int_equal(back->unconfirmed_count, 4);
 	for (uint32_t i = 0; i < 5; i++)
 		assert_memory_equal(&job->parts[i], &back->parts[i],
 				    sizeof(struct part));

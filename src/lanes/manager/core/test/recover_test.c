@@ -128,16 +128,16 @@ static void nodes_are_waived_by_name(void **state)
 
 	recover(f);
 	nodes_up(f, 5);
-	core_recover_waive(f->core, &word, "n[4-8]", 99);
+	core_recover_waive(f->core, &operator_plain, "n[4-8]", 99);
 	assert_string_equal(json_string_value(json_object_get(
 				    reply_to(f, 99)->members, "awaited")),
 			    "n9");
-	core_recover_waive(f->core, &word, "nobody", 100);
+	core_recover_waive(f->core, &operator_plain, "nobody", 100);
 	assert_int_equal(reply_to(f, 100)->result, -ENOENT);
-	core_recover_waive(f->core, &word, "n9", 101);
+	core_recover_waive(f->core, &operator_plain, "n9", 101);
 	assert_string_equal(awaited(f), "over");
 	assert_int_equal(reserve(f, "slurm/1/0", "n0", ""), 0);
-	core_recover_waive(f->core, &word, "n9", 102);
+	core_recover_waive(f->core, &operator_plain, "n9", 102);
 	assert_int_equal(reply_to(f, 102)->result, 0);
 }
 
@@ -147,7 +147,7 @@ static void a_restart_awaits_only_the_others(void **state)
 
 	recover(f);
 	nodes_up(f, 3);
-	core_recover_waive(f->core, &word, "n3", 99);
+	core_recover_waive(f->core, &operator_plain, "n3", 99);
 	fixture_restart(f);
 	assert_string_equal(awaited(f), "n[4-9]");
 	assert_int_equal(reserve(f, "slurm/1/0", "n0", ""), -EAGAIN);
@@ -252,13 +252,13 @@ static void a_recovery_without_many_nodes_is_to_be_said_again(void **state)
 	core_destroy(f->core);
 	f->core = NULL;
 	assert_int_equal(fixture_start(f, true, &error), 0);
-	core_recover_waive(f->core, &word, "n[0-8]", 99);
+	core_recover_waive(f->core, &operator_plain, "n[0-8]", 99);
 	assert_int_equal(reply_to(f, 99)->result, -E2BIG);
 	assert_contains(reply_to(f, 99)->text, "9 of 10 nodes");
 	assert_true(core_is_recovering(f->core, &awaited));
 	assert_string_equal(awaited, "n[0-9]");
 	free(awaited);
-	core_recover_waive(f->core, &word_forced, "n[0-8]", 100);
+	core_recover_waive(f->core, &operator_forced, "n[0-8]", 100);
 	assert_int_equal(reply_to(f, 100)->result, 0);
 	assert_true(core_is_recovering(f->core, &awaited));
 	assert_string_equal(awaited, "n9");

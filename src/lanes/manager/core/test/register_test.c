@@ -179,7 +179,7 @@ static void a_boot_that_was_left_does_not_come_back(void **state)
 	/* It has fenced nothing. */
 	assert_int_equal(part_state(f, id, "n0"), PART_APPLIED);
 	/* An operator says that the other one is gone. */
-	core_node_fence(f->core, &word, "n0", 99);
+	core_node_fence(f->core, &operator_plain, "n0", 99);
 	assert_int_equal(reply_to(f, 99)->result, 0);
 	assert_int_equal(try_register(f, &registration, &error), 0);
 	assert_int_equal(part_state(f, id, "n0"), PART_LOST);

@@ -91,7 +91,7 @@ static void two_pools_give_in_the_order_of_the_pools(void **state)
 static void the_same_request_again_gets_the_same_grant(void **state)
 {
 	struct fixture *f = *state;
-	const struct told_reply *first, *second;
+	const struct given_reply *first, *second;
 
 	assert_int_equal(reserve(f, "slurm/1/0", "n[0-1]", "vnis=2"), 0);
 	assert_int_equal(reserve(f, "slurm/1/0", "n[0-1]", "vnis=2"), 0);

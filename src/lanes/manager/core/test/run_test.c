@@ -170,11 +170,11 @@ static void an_operator_gives_back_a_run_whole(void **state)
 
 	core_node_lost(f->core, "n0");
 	core_node_lost(f->core, "n1");
-	core_quarantine_release(f->core, &word, "lined", "ctx", "9",
+	core_quarantine_release(f->core, &operator_plain, "lined", "ctx", "9",
 				++f->last_token);
 	assert_int_equal(last_reply(f)->result, -EINVAL);
 	assert_non_null(strstr(last_reply(f)->text, "8-9 of pool 'ctx'"));
-	core_quarantine_release(f->core, &word, "lined", "ctx", "8-9",
+	core_quarantine_release(f->core, &operator_plain, "lined", "ctx", "8-9",
 				++f->last_token);
 	assert_int_equal(last_reply(f)->result, 0);
 	assert_string_equal(quarantined(f), "");
@@ -182,7 +182,7 @@ static void an_operator_gives_back_a_run_whole(void **state)
 	fixture_restart(f);
 	assert_string_equal(quarantined(f), "");
 	assert_ids(f, made(f, "slurm/2/0", "n0", "len=2"), 2, 8, 9);
-	core_quarantine_release(f->core, &word, "lined", "prg", "1",
+	core_quarantine_release(f->core, &operator_plain, "lined", "prg", "1",
 				++f->last_token);
 	assert_int_equal(last_reply(f)->result, 0);
 	assert_true(is_gone(f, id));

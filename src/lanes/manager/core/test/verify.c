@@ -78,13 +78,13 @@ static void job_verify(const struct core *core, const struct job *job)
 		for (uint32_t n = 0; n < node->job_count; n++)
 			found += node->jobs[n] == job->slot;
 		assert_int_equal(found, 1);
-		owed += part_is_owed(&job->parts[i]);
+		owed += part_is_unconfirmed(&job->parts[i]);
 		assert_true(job->parts[i].serial <= node->serial);
 		/* What a rebooted node held is fenced. */
-		if (part_is_owed(&job->parts[i]))
+		if (part_is_unconfirmed(&job->parts[i]))
 			assert_int_equal(job->parts[i].serial, node->serial);
 	}
-	assert_int_equal(job->owed_count, owed);
+	assert_int_equal(job->unconfirmed_count, owed);
 	assert_ptr_equal(jobs_at(&core->jobs, job->slot), job);
 	if (job->state == JOB_RESERVED)
 		assert_int_equal(owed, 0);
@@ -174,7 +174,7 @@ static void nodes_verify(const struct core *core)
 		counts[NODE_COUNT_DOWN] += node->state != NODE_UP;
 		counts[NODE_COUNT_LEAVING] += !node->is_configured;
 		counts[NODE_COUNT_DRAINED] += node->is_drained;
-		counts[NODE_COUNT_UNTOLD] += node->is_untold;
+		counts[NODE_COUNT_UNTOLD] += node->is_unnotified;
 	}
 	assert_memory_equal(counts, core->nodes.counts, sizeof(counts));
 }

@@ -356,7 +356,7 @@ static size_t node_place(const struct world *world, const char *name)
 	return n;
 }
 
-static void fanout_begin(struct world *world, const struct told_fanout *told)
+static void fanout_begin(struct world *world, const struct given_fanout *told)
 {
 	struct world_fanout *fanout = &world->fanouts[world->fanout_count++];
 
@@ -406,14 +406,15 @@ static void site_answers(struct world *world)
 {
 	struct fixture *f = world->fixture;
 
-	while (world->tells_seen < f->tell_count) {
-		const struct told_tell *tell = &f->tells[world->tells_seen++];
+	while (world->notices_seen < f->notice_count) {
+		const struct given_notice *tell =
+			&f->notices[world->notices_seen++];
 		const char *node = tell->node;
 		uint64_t id = tell->id;
 
 		if (chance(world, 70))
-			core_told(f->core, node, id,
-				  chance(world, 20) ? -EIO : 0);
+			core_notified(f->core, node, id,
+				      chance(world, 20) ? -EIO : 0);
 	}
 }
 
@@ -425,7 +426,7 @@ static void outputs_take(struct world *world)
 	while (world->fanouts_seen < f->fanout_count)
 		fanout_begin(world, &f->fanouts[world->fanouts_seen++]);
 	while (world->acks_seen < f->ack_count) {
-		const struct told_ack *ack = &f->acks[world->acks_seen++];
+		const struct given_ack *ack = &f->acks[world->acks_seen++];
 		size_t kept = 0;
 
 		for (size_t i = 0; i < world->message_count; i++) {
@@ -541,7 +542,7 @@ static void client_acts(struct world *world)
 static void effect_ends(struct world *world)
 {
 	struct fixture *f = world->fixture;
-	const struct told_effect *effect;
+	const struct given_effect *effect;
 
 	if (f->effect_count == 0)
 		return;
@@ -564,7 +565,7 @@ static const struct job *some_quarantined(struct world *world)
 }
 
 /* Has a node that owes it no power any more, and has none of them? */
-static bool is_word_true(const struct world *world, const struct job *job)
+static bool is_operator_right(const struct world *world, const struct job *job)
 {
 	for (size_t n = 0; n < WORLD_NODES; n++) {
 		const struct node *node = nodes_find(
@@ -572,7 +573,7 @@ static bool is_word_true(const struct world *world, const struct job *job)
 		const struct part *part =
 			node == NULL ? NULL : job_part(job, node->index);
 
-		if (part != NULL && part_is_owed(part) &&
+		if (part != NULL && part_is_unconfirmed(part) &&
 		    world->nodes[n].is_on && node->state != NODE_UP)
 			return false;
 	}
@@ -587,14 +588,15 @@ static void operator_gives_back(struct world *world)
 {
 	struct fixture *f = world->fixture;
 	const struct job *job = some_quarantined(world);
-	const struct core_word *say = chance(world, 50) ? &word_forced : &word;
+	const struct core_operator *say =
+		chance(world, 50) ? &operator_forced : &operator_plain;
 	char ids[16];
 	bool is_up = false;
 
-	if (job == NULL || !is_word_true(world, job))
+	if (job == NULL || !is_operator_right(world, job))
 		return;
 	for (uint32_t i = 0; i < job->part_count; i++)
-		is_up |= part_is_owed(&job->parts[i]) &&
+		is_up |= part_is_unconfirmed(&job->parts[i]) &&
 			 nodes_at(&f->core->nodes, job->parts[i].node)->state ==
 				 NODE_UP;
 	snprintf(ids, sizeof(ids), "%u",
@@ -635,7 +637,8 @@ static void operator_acts(struct world *world)
 	case 2:
 		/* The word of an operator is true in this world. */
 		if (!world->nodes[n].is_on)
-			core_node_fence(f->core, &word, name, ++f->last_token);
+			core_node_fence(f->core, &operator_plain, name,
+					++f->last_token);
 		return;
 	case 3:
 		fixture_setting(f, "vni", universes[below(world, 3)]);
@@ -883,7 +886,7 @@ void world_heal(struct world *world)
 		fixture_forget(f);
 		world->fanouts_seen = 0;
 		world->acks_seen = 0;
-		world->tells_seen = 0;
+		world->notices_seen = 0;
 	}
 }
 

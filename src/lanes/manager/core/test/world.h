@@ -87,7 +87,7 @@ struct world {
 	size_t fanout_count;
 	size_t fanouts_seen; /* of the fixture's list */
 	size_t acks_seen;
-	size_t tells_seen;
+	size_t notices_seen;
 	size_t effects_seen;
 	uint64_t sequence;
 	uint64_t step;

@@ -33,14 +33,14 @@ static int64_t event_uid(struct fixture *f, uint64_t id, const char *name)
 static int waive_ids(struct fixture *f, const char *driver, const char *pool,
 		     const char *ids)
 {
-	core_quarantine_release(f->core, &word, driver, pool, ids,
+	core_quarantine_release(f->core, &operator_plain, driver, pool, ids,
 				++f->last_token);
 	return last_reply(f)->result;
 }
 
 static int force_ids(struct fixture *f, const char *ids)
 {
-	core_quarantine_release(f->core, &word_forced, "fake", "vni", ids,
+	core_quarantine_release(f->core, &operator_forced, "fake", "vni", ids,
 				++f->last_token);
 	return last_reply(f)->result;
 }
@@ -242,10 +242,10 @@ static void a_node_that_is_down_is_fenced_by_word(void **state)
 	first = released_busy(f, "slurm/1/0", "n0", "");
 	second = released_busy(f, "slurm/2/0", "n[0-1]", "");
 	live = active(f, "slurm/3/0", "n[0,2]", "");
-	core_node_fence(f->core, &word, "n0", 99);
+	core_node_fence(f->core, &operator_plain, "n0", 99);
 	assert_int_equal(reply_to(f, 99)->result, -EBUSY);
 	core_node_lost(f->core, "n0");
-	core_node_fence(f->core, &word, "n0", 100);
+	core_node_fence(f->core, &operator_plain, "n0", 100);
 	assert_int_equal(reply_to(f, 100)->result, 0);
 	assert_string_equal(answered(f, "freed"), "1024");
 	assert_true(is_gone(f, first));
@@ -274,7 +274,7 @@ static void a_word_that_was_wrong_comes_out(void **state)
 	ids[0] = grant.ids[0];
 	grant.ids = ids;
 	core_node_lost(f->core, "n0");
-	core_node_fence(f->core, &word, "n0", 99);
+	core_node_fence(f->core, &operator_plain, "n0", 99);
 	assert_true(is_gone(f, id));
 	assert_string_equal(vnis(f, "free"), "1024-1039");
 	/* The node was not off, and still has it. */
@@ -293,7 +293,7 @@ static void a_fence_while_the_apply_is_under_way(void **state)
 	assert_int_equal(reserve(f, "slurm/1/0", "n[0-1]", ""), 0);
 	apply(f, 1);
 	core_node_lost(f->core, "n1");
-	core_node_fence(f->core, &word, "n1", 99);
+	core_node_fence(f->core, &operator_plain, "n1", 99);
 	assert_int_equal(part_state(f, 1, "n1"), PART_REVOKED);
 	answer_one(f, open_fanout(f), "n1", -EHOSTUNREACH, "");
 	assert_string_equal(open_fanout(f)->nodes, "n0");
@@ -306,17 +306,17 @@ static void operators_lists_are_checked_whole(void **state)
 {
 	struct fixture *f = *state;
 
-	core_node_fence(f->core, &word, "n[0-1", 1);
+	core_node_fence(f->core, &operator_plain, "n[0-1", 1);
 	assert_int_equal(reply_to(f, 1)->result, -EINVAL);
-	core_node_fence(f->core, &word, "n0,n0", 2);
+	core_node_fence(f->core, &operator_plain, "n0,n0", 2);
 	assert_int_equal(reply_to(f, 2)->result, -EINVAL);
-	core_node_fence(f->core, &word, "n0,x", 3);
+	core_node_fence(f->core, &operator_plain, "n0,x", 3);
 	assert_int_equal(reply_to(f, 3)->result, -ENOENT);
 	assert_contains(reply_to(f, 3)->text, "'x'");
 	core_node_drain(f->core, "n0,x", true, "dust", 4);
 	assert_int_equal(reply_to(f, 4)->result, -ENOENT);
 	assert_int_equal(f->drain_count, 0);
-	core_node_fence(f->core, &word, "x[0-16384]", 5);
+	core_node_fence(f->core, &operator_plain, "x[0-16384]", 5);
 	assert_int_equal(reply_to(f, 5)->result, -EINVAL);
 	assert_contains(reply_to(f, 5)->text, "16384");
 }
@@ -341,12 +341,12 @@ static void a_word_that_touches_many_is_to_be_said_again(void **state)
 	assert_int_equal(waive_ids(f, "fake", "vni", "1024-1032"), -E2BIG);
 	assert_contains(last_reply(f)->text, "9 of 9 grants");
 	assert_contains(last_reply(f)->hint, "--force");
-	core_node_fence(f->core, &word, "n0", 99);
+	core_node_fence(f->core, &operator_plain, "n0", 99);
 	assert_int_equal(reply_to(f, 99)->result, -E2BIG);
 	assert_string_equal(vnis(f, "quarantined"), "1024-1032");
 	/* A handful is not many. */
 	assert_int_equal(waive_ids(f, "fake", "vni", "1024"), 0);
-	core_node_fence(f->core, &word, "n0", 100);
+	core_node_fence(f->core, &operator_plain, "n0", 100);
 	assert_int_equal(reply_to(f, 100)->result, 0);
 	assert_string_equal(vnis(f, "quarantined"), "");
 }
