@@ -9,42 +9,57 @@
 
 #include "emu/cluster/container.h"
 
-static int enter_container(void *arg)
-{
-	struct fairlead_error error;
-	int result = container_enter(arg, &error);
+struct member {
+	const struct cluster *cluster;
+	const char *folder; /* in the cluster's directory */
+	const struct cluster_process *holder;
+};
 
+/* fairleadd gives its privileges up itself, and loads libscoll then. */
+static int enter(void *arg)
+{
+	const struct member *member = arg;
+	struct fairlead_error error;
+	char path[CLUSTER_PATH_MAX];
+	int result;
+
+	cluster_path(member->cluster, path, "lib");
+	if (setenv("LD_LIBRARY_PATH", path, 1) < 0)
+		return -errno;
+	result = container_enter(member->holder, &error);
 	if (result < 0)
 		fprintf(stderr, "%s\n", error.text);
 	return result;
 }
 
-struct container_place {
-	struct cluster_process *holder;
-	const struct cluster *cluster;
-};
-
-static int enter_with_libraries(void *arg)
+/* Start a program that reports to PROCESS_READY_FD, and save what it is. */
+static int start(struct cluster *cluster, const struct member *member,
+		 const char *name, const char *const *argv,
+		 struct cluster_process *ret_process,
+		 struct fairlead_error *ret_error)
 {
-	const struct container_place *place = arg;
-	char path[CLUSTER_PATH_MAX];
+	char log[CLUSTER_PATH_MAX];
+	struct process_spec spec = {
+		.argv = argv,
+		.log_path = log,
+		.prepare = enter,
+		.prepare_arg = (void *)member,
+		.tells_ready = true,
+		.timeout_ms = CLUSTER_READY_MS,
+	};
+	int result;
 
-	cluster_path(place->cluster, path, "lib");
-	if (setenv("LD_LIBRARY_PATH", path, 1) < 0)
-		return -errno;
-	return enter_container(place->holder);
+	cluster_path(cluster, log, "%s/log/%s.log", member->folder, name);
+	result = process_start(&spec, ret_process, ret_error);
+	return result == 0 ? cluster_state_save(cluster, ret_error) : result;
 }
 
-/*
- * fairleadd starts as root, gives its privileges up itself, and loads libscoll
- * then.
- */
 static int start_fairleadd(struct cluster *cluster, const char *role,
-			   const char *folder, struct cluster_process *holder,
+			   const struct member *member,
 			   struct cluster_process *ret_process,
 			   struct fairlead_error *ret_error)
 {
-	char config[CLUSTER_PATH_MAX], log[CLUSTER_PATH_MAX];
+	char config[CLUSTER_PATH_MAX];
 	const char *const argv[] = { cluster->programs.fairleadd,
 				     "--role",
 				     role,
@@ -53,41 +68,35 @@ static int start_fairleadd(struct cluster *cluster, const char *role,
 				     "--ready-fd",
 				     "3",
 				     NULL };
-	struct container_place place = { holder, cluster };
-	struct process_spec spec = {
-		.argv = argv,
-		.log_path = log,
-		.prepare = enter_with_libraries,
-		.prepare_arg = &place,
-		.tells_ready = true,
-		.timeout_ms = CLUSTER_READY_MS,
-	};
-	int result;
 
 	cluster_path(cluster, config, "fairlead.conf");
-	cluster_path(cluster, log, "%s/log/fairleadd.log", folder);
-	result = process_start(&spec, ret_process, ret_error);
-	return result == 0 ? cluster_state_save(cluster, ret_error) : result;
+	return start(cluster, member, "fairleadd", argv, ret_process,
+		     ret_error);
 }
 
 int cluster_start_manager(struct cluster *cluster,
 			  struct fairlead_error *ret_error)
 {
-	return start_fairleadd(cluster, "manager", "manager", &cluster->fabric,
-			       &cluster->manager, ret_error);
+	const struct member member = { cluster, "manager", &cluster->fabric };
+
+	return start_fairleadd(cluster, "manager", &member, &cluster->manager,
+			       ret_error);
 }
 
 int cluster_start_daemon(struct cluster *cluster, struct cluster_node *node,
 			 struct fairlead_error *ret_error)
 {
-	return start_fairleadd(cluster, "node", node->name, &node->holder,
-			       &node->daemon, ret_error);
+	const struct member member = { cluster, node->name, &node->holder };
+
+	return start_fairleadd(cluster, "node", &member, &node->daemon,
+			       ret_error);
 }
 
 int cluster_start_softnic(struct cluster *cluster, struct cluster_node *node,
 			  struct fairlead_error *ret_error)
 {
-	char log[CLUSTER_PATH_MAX], nics[16];
+	const struct member member = { cluster, node->name, &node->holder };
+	char nics[16];
 	const char *argv[16] = { cluster->programs.softnic,
 				 "--dir",
 				 "/run/fairlead/softnic",
@@ -95,16 +104,7 @@ int cluster_start_softnic(struct cluster *cluster, struct cluster_node *node,
 				 nics,
 				 "--ready-fd",
 				 "3" };
-	struct process_spec spec = {
-		.argv = argv,
-		.log_path = log,
-		.prepare = enter_container,
-		.prepare_arg = &node->holder,
-		.tells_ready = true,
-		.timeout_ms = CLUSTER_READY_MS,
-	};
 	size_t count = 7;
-	int result;
 
 	snprintf(nics, sizeof(nics), "%u", cluster->nic_count);
 	if (cluster->generation[0] != '\0') {
@@ -113,28 +113,19 @@ int cluster_start_softnic(struct cluster *cluster, struct cluster_node *node,
 	}
 	if (cluster->is_user_mode)
 		argv[count++] = "--owner-is-root";
-	cluster_path(cluster, log, "%s/log/softnic.log", node->name);
-	result = process_start(&spec, &node->softnic, ret_error);
-	return result == 0 ? cluster_state_save(cluster, ret_error) : result;
+	return start(cluster, &member, "softnic", argv, &node->softnic,
+		     ret_error);
 }
 
 int cluster_start_rms(struct cluster *cluster, struct cluster_node *node,
 		      struct fairlead_error *ret_error)
 {
-	char log[CLUSTER_PATH_MAX], rails[16], address[32];
+	const struct member member = { cluster, node->name, &node->holder };
+	char rails[16], address[32];
 	const char *const argv[] = {
 		cluster->programs.rms, "--rails", rails, "--adapter", address,
 		"--ready-fd",          "3",       NULL
 	};
-	struct process_spec spec = {
-		.argv = argv,
-		.log_path = log,
-		.prepare = enter_container,
-		.prepare_arg = &node->holder,
-		.tells_ready = true,
-		.timeout_ms = CLUSTER_READY_MS,
-	};
-	int result;
 
 	if (cluster->elan_count == 0 || process_is_alive(&node->rms))
 		return 0;
@@ -145,9 +136,7 @@ int cluster_start_rms(struct cluster *cluster, struct cluster_node *node,
 	snprintf(rails, sizeof(rails), "0-%u", cluster->elan_count - 1);
 	snprintf(address, sizeof(address), "10.%u.0.%u", CLUSTER_SUBNET_FIRST,
 		 (uint32_t)(node - cluster->nodes) + 1);
-	cluster_path(cluster, log, "%s/log/rms.log", node->name);
-	result = process_start(&spec, &node->rms, ret_error);
-	return result == 0 ? cluster_state_save(cluster, ret_error) : result;
+	return start(cluster, &member, "rms", argv, &node->rms, ret_error);
 }
 
 /* A node has the id space of processes of all. */
