@@ -218,7 +218,7 @@ int softnic_service_update(struct softnic_client *client,
 }
 
 int softnic_service_enable(struct softnic_client *client, uint32_t svc_id,
-			   bool enable)
+			   uint32_t enable)
 {
 	struct nic *nic = client->nic;
 	struct softnic_svc *service;
@@ -229,7 +229,7 @@ int softnic_service_enable(struct softnic_client *client, uint32_t svc_id,
 		return result;
 	if (service_is_used(nic, service))
 		return -EBUSY;
-	return service_set_enabled(nic, service, enable);
+	return service_set_enabled(nic, service, enable != 0);
 }
 
 int softnic_service_get(struct softnic_client *client, uint32_t svc_id,

@@ -36,7 +36,7 @@ int softnic_service_get_lpr(struct softnic_client *client, uint32_t svc_id)
 }
 
 int softnic_service_set_exclusive_cp(struct softnic_client *client,
-				     uint32_t svc_id, bool exclusive_cp)
+				     uint32_t svc_id, uint32_t exclusive_cp)
 {
 	struct softnic_svc *service;
 	int result;
@@ -49,7 +49,7 @@ int softnic_service_set_exclusive_cp(struct softnic_client *client,
 		return -EINVAL;
 	if (service->profiles[0].is_enabled)
 		return -EBUSY;
-	service->exclusive_cp = exclusive_cp;
+	service->exclusive_cp = exclusive_cp != 0;
 	return 0;
 }
 

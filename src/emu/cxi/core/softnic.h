@@ -154,13 +154,14 @@ int softnic_service_use(struct softnic_client *client, uint32_t svc_id,
 /* Returns the count; nothing is written where capacity is less. */
 int softnic_service_use_list(struct softnic_client *client,
 			     struct cxi_rsrc_use *ret_uses, size_t capacity);
+/* `enable`, `exclusive_cp`: no if 0. */
 int softnic_service_enable(struct softnic_client *client, uint32_t svc_id,
-			   bool enable);
+			   uint32_t enable);
 int softnic_service_set_lpr(struct softnic_client *client, uint32_t svc_id,
 			    uint32_t lnis_per_rgid);
 int softnic_service_get_lpr(struct softnic_client *client, uint32_t svc_id);
 int softnic_service_set_exclusive_cp(struct softnic_client *client,
-				     uint32_t svc_id, bool exclusive_cp);
+				     uint32_t svc_id, uint32_t exclusive_cp);
 int softnic_service_get_exclusive_cp(struct softnic_client *client,
 				     uint32_t svc_id, bool *ret_exclusive_cp);
 int softnic_service_set_vni_range(struct softnic_client *client,

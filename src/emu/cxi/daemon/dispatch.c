@@ -82,13 +82,6 @@ static int do_alloc_svc(struct softnic_session *session,
 	return result;
 }
 
-static int do_destroy_svc(struct softnic_session *session,
-			  const struct wire_request *request,
-			  struct writer *body)
-{
-	return softnic_service_destroy(session->client, request->id);
-}
-
 static int do_update_svc(struct softnic_session *session,
 			 const struct wire_request *request,
 			 struct writer *body)
@@ -148,34 +141,6 @@ static int do_get_use_list(struct softnic_session *session,
 	return count;
 }
 
-static int do_enable(struct softnic_session *session,
-		     const struct wire_request *request, struct writer *body)
-{
-	return softnic_service_enable(session->client, request->id,
-				      request->value != 0);
-}
-
-static int do_set_lpr(struct softnic_session *session,
-		      const struct wire_request *request, struct writer *body)
-{
-	return softnic_service_set_lpr(session->client, request->id,
-				       request->value);
-}
-
-static int do_get_lpr(struct softnic_session *session,
-		      const struct wire_request *request, struct writer *body)
-{
-	return softnic_service_get_lpr(session->client, request->id);
-}
-
-static int do_set_exclusive_cp(struct softnic_session *session,
-			       const struct wire_request *request,
-			       struct writer *body)
-{
-	return softnic_service_set_exclusive_cp(session->client, request->id,
-						request->value != 0);
-}
-
 static int do_get_exclusive_cp(struct softnic_session *session,
 			       const struct wire_request *request,
 			       struct writer *body)
@@ -218,13 +183,6 @@ static int do_get_vni_range(struct softnic_session *session,
 	return result;
 }
 
-static int do_set_netns(struct softnic_session *session,
-			const struct wire_request *request, struct writer *body)
-{
-	return softnic_service_set_netns(session->client, request->id,
-					 request->value);
-}
-
 static int do_get_netns(struct softnic_session *session,
 			const struct wire_request *request, struct writer *body)
 {
@@ -250,13 +208,6 @@ static int do_alloc_lni(struct softnic_session *session,
 	return result;
 }
 
-static int do_destroy_lni(struct softnic_session *session,
-			  const struct wire_request *request,
-			  struct writer *body)
-{
-	return softnic_lni_free(session->client, request->id);
-}
-
 static int do_control(struct softnic_session *session,
 		      const struct wire_request *request, struct writer *body)
 {
@@ -273,33 +224,52 @@ static int do_control(struct softnic_session *session,
 	return result;
 }
 
-typedef int (*operation_fn)(struct softnic_session *session,
-			    const struct wire_request *request,
-			    struct writer *body);
-
-static const operation_fn operations[WIRE_OP_COUNT] = {
-	[WIRE_GET_DEVICE_LIST] = do_device_list,
-	[WIRE_OPEN_DEVICE] = do_open,
-	[WIRE_ALLOC_SVC] = do_alloc_svc,
-	[WIRE_DESTROY_SVC] = do_destroy_svc,
-	[WIRE_UPDATE_SVC] = do_update_svc,
-	[WIRE_GET_SVC] = do_get_svc,
-	[WIRE_GET_SVC_LIST] = do_get_svc_list,
-	[WIRE_GET_SVC_RSRC_USE] = do_get_use,
-	[WIRE_GET_SVC_RSRC_LIST] = do_get_use_list,
-	[WIRE_SVC_ENABLE] = do_enable,
-	[WIRE_SET_SVC_LPR] = do_set_lpr,
-	[WIRE_GET_SVC_LPR] = do_get_lpr,
-	[WIRE_SVC_SET_EXCLUSIVE_CP] = do_set_exclusive_cp,
-	[WIRE_SVC_GET_EXCLUSIVE_CP] = do_get_exclusive_cp,
-	[WIRE_SVC_SET_VNI_RANGE] = do_set_vni_range,
-	[WIRE_SVC_GET_VNI_RANGE] = do_get_vni_range,
-	[WIRE_SVC_SET_NETNS] = do_set_netns,
-	[WIRE_SVC_GET_NETNS] = do_get_netns,
-	[WIRE_ALLOC_LNI] = do_alloc_lni,
-	[WIRE_DESTROY_LNI] = do_destroy_lni,
-	[WIRE_CONTROL] = do_control,
+struct operation {
+	/* One of these: with a number or two and no body, or the rest. */
+	int (*by_id)(struct softnic_client *client, uint32_t id);
+	int (*by_value)(struct softnic_client *client, uint32_t id,
+			uint32_t value);
+	int (*other)(struct softnic_session *session,
+		     const struct wire_request *request, struct writer *body);
 };
+
+static const struct operation operations[WIRE_OP_COUNT] = {
+	[WIRE_GET_DEVICE_LIST] = { .other = do_device_list },
+	[WIRE_OPEN_DEVICE] = { .other = do_open },
+	[WIRE_ALLOC_SVC] = { .other = do_alloc_svc },
+	[WIRE_DESTROY_SVC] = { .by_id = softnic_service_destroy },
+	[WIRE_UPDATE_SVC] = { .other = do_update_svc },
+	[WIRE_GET_SVC] = { .other = do_get_svc },
+	[WIRE_GET_SVC_LIST] = { .other = do_get_svc_list },
+	[WIRE_GET_SVC_RSRC_USE] = { .other = do_get_use },
+	[WIRE_GET_SVC_RSRC_LIST] = { .other = do_get_use_list },
+	[WIRE_SVC_ENABLE] = { .by_value = softnic_service_enable },
+	[WIRE_SET_SVC_LPR] = { .by_value = softnic_service_set_lpr },
+	[WIRE_GET_SVC_LPR] = { .by_id = softnic_service_get_lpr },
+	[WIRE_SVC_SET_EXCLUSIVE_CP] = { .by_value =
+						softnic_service_set_exclusive_cp },
+	[WIRE_SVC_GET_EXCLUSIVE_CP] = { .other = do_get_exclusive_cp },
+	[WIRE_SVC_SET_VNI_RANGE] = { .other = do_set_vni_range },
+	[WIRE_SVC_GET_VNI_RANGE] = { .other = do_get_vni_range },
+	[WIRE_SVC_SET_NETNS] = { .by_value = softnic_service_set_netns },
+	[WIRE_SVC_GET_NETNS] = { .other = do_get_netns },
+	[WIRE_ALLOC_LNI] = { .other = do_alloc_lni },
+	[WIRE_DESTROY_LNI] = { .by_id = softnic_lni_free },
+	[WIRE_CONTROL] = { .other = do_control },
+};
+
+static int run(struct softnic_session *session,
+	       const struct wire_request *request, struct writer *body)
+{
+	const struct operation *operation = &operations[request->op];
+
+	if (operation->by_id != NULL)
+		return operation->by_id(session->client, request->id);
+	if (operation->by_value != NULL)
+		return operation->by_value(session->client, request->id,
+					   request->value);
+	return operation->other(session, request, body);
+}
 
 static bool needs_device(enum wire_op op)
 {
@@ -322,8 +292,7 @@ int dispatch(struct softnic_session *session, const void *packet, size_t size,
 	if (needs_device(request.op) && session->client == NULL)
 		ret_answer->result = -EBADF;
 	else
-		ret_answer->result = operations[request.op](session, &request,
-							    &ret_answer->body);
+		ret_answer->result = run(session, &request, &ret_answer->body);
 	memory_check(ret_answer->body.result);
 	return 0;
 }

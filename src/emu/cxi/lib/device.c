@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 
-const char *node_dir(void)
+static const char *node_dir(void)
 {
 	const char *dir = secure_getenv(WIRE_DIR_VARIABLE);
 
@@ -27,8 +27,8 @@ void exchange_fini(struct exchange *exchange)
 	*exchange = (struct exchange){ 0 };
 }
 
-int exchange_on(int socket, const struct wire_request *request,
-		struct exchange *ret_exchange)
+static int exchange_on(int socket, const struct wire_request *request,
+		       struct exchange *ret_exchange)
 {
 	struct exchange exchange = { 0 };
 	int result;
@@ -65,6 +65,24 @@ int device_call(struct cxil_dev *dev, const struct wire_request *request)
 	if (dev == NULL)
 		return -EINVAL;
 	return device_exchange((struct device *)dev, request, &exchange);
+}
+
+int device_read(struct cxil_dev *dev, enum wire_op op, uint32_t id,
+		void *ret_body, size_t size)
+{
+	const struct wire_request request = { .op = op, .id = id };
+	_auto_(exchange_fini) struct exchange exchange = { 0 };
+	int result;
+
+	if (dev == NULL || ret_body == NULL)
+		return -EINVAL;
+	result = device_exchange((struct device *)dev, &request, &exchange);
+	if (result < 0)
+		return result;
+	if (exchange.reply.body.left != size)
+		return -EIO;
+	wire_read(&exchange.reply.body, ret_body, size);
+	return result;
 }
 
 static int read_devices(struct exchange *exchange, int count,

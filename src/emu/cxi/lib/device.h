@@ -30,17 +30,15 @@ struct exchange {
 
 void exchange_fini(struct exchange *exchange);
 
-/* Where the daemon of this process is. Not to be freed. */
-const char *node_dir(void);
-
 /*
- * Ask the daemon through a socket. Returns the reply's result, or -EIO when
- * daemon and library do not understand each other or it is gone.
+ * Ask the daemon, one thread at a time. Returns the reply's result, or -EIO when
+ * daemon and library do not understand each other or it is gone. The exchange is to
+ * be finished in any case.
  */
-int exchange_on(int socket, const struct wire_request *request,
-		struct exchange *ret_exchange);
-/* As exchange_on, locked. The exchange is to be finished in any case. */
 int device_exchange(struct device *device, const struct wire_request *request,
 		    struct exchange *ret_exchange);
 /* As device_exchange, for replies without a body. -EINVAL: dev is NULL. */
 int device_call(struct cxil_dev *dev, const struct wire_request *request);
+/* For replies with a body of this size, written on success only. -EINVAL: NULL. */
+int device_read(struct cxil_dev *dev, enum wire_op op, uint32_t id,
+		void *ret_body, size_t size);

@@ -11,11 +11,6 @@
 #include "base/cleanup.h"
 #include "emu/cxi/lib/device.h"
 
-static int done(struct exchange *exchange, int result)
-{
-	return reader_is_done(&exchange->reply.body) ? result : -EIO;
-}
-
 int cxil_alloc_svc(struct cxil_dev *dev, const struct cxi_svc_desc *desc,
 		   struct cxi_svc_fail_info *ret_fail_info)
 {
@@ -57,21 +52,8 @@ int cxil_update_svc(struct cxil_dev *dev, const struct cxi_svc_desc *desc,
 int cxil_get_svc(struct cxil_dev *dev, unsigned int svc_id,
 		 struct cxi_svc_desc *ret_desc)
 {
-	struct wire_request request = { .op = WIRE_GET_SVC, .id = svc_id };
-	_auto_(exchange_fini) struct exchange exchange = { 0 };
-	struct cxi_svc_desc desc;
-	int result;
-
-	if (dev == NULL || ret_desc == NULL)
-		return -EINVAL;
-	result = device_exchange((struct device *)dev, &request, &exchange);
-	if (result < 0)
-		return result;
-	wire_read(&exchange.reply.body, &desc, sizeof(desc));
-	result = done(&exchange, result);
-	if (result == 0)
-		*ret_desc = desc;
-	return result;
+	return device_read(dev, WIRE_GET_SVC, svc_id, ret_desc,
+			   sizeof(*ret_desc));
 }
 
 /*
@@ -97,7 +79,7 @@ static int get_list(struct cxil_dev *dev, enum wire_op op, size_t head,
 	if (list == NULL)
 		return -ENOMEM;
 	wire_read(&exchange.reply.body, list + head, (size_t)count * size);
-	if (done(&exchange, 0) < 0)
+	if (!reader_is_done(&exchange.reply.body))
 		return -EIO;
 	*ret_list = take_ptr(list);
 	return count;
@@ -122,24 +104,8 @@ void cxil_free_svc_list(struct cxil_svc_list *list)
 int cxil_get_svc_rsrc_use(struct cxil_dev *dev, unsigned int svc_id,
 			  struct cxi_rsrc_use *ret_use)
 {
-	struct wire_request request = {
-		.op = WIRE_GET_SVC_RSRC_USE,
-		.id = svc_id,
-	};
-	_auto_(exchange_fini) struct exchange exchange = { 0 };
-	struct cxi_rsrc_use use;
-	int result;
-
-	if (dev == NULL || ret_use == NULL)
-		return -EINVAL;
-	result = device_exchange((struct device *)dev, &request, &exchange);
-	if (result < 0)
-		return result;
-	wire_read(&exchange.reply.body, &use, sizeof(use));
-	result = done(&exchange, result);
-	if (result == 0)
-		*ret_use = use;
-	return result;
+	return device_read(dev, WIRE_GET_SVC_RSRC_USE, svc_id, ret_use,
+			   sizeof(*ret_use));
 }
 
 int cxil_get_svc_rsrc_list(struct cxil_dev *dev,

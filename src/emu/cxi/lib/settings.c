@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is set on a service after it was made, and logical NIs. */
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "emu/cxi/lib/device.h"
-
-static int done(struct exchange *exchange)
-{
-	return reader_is_done(&exchange->reply.body) ? 0 : -EIO;
-}
 
 int cxil_svc_enable(struct cxil_dev *dev, unsigned int svc_id, bool enable)
 {
@@ -56,23 +52,15 @@ int cxil_svc_set_exclusive_cp(struct cxil_dev *dev, unsigned int svc_id,
 int cxil_svc_get_exclusive_cp(struct cxil_dev *dev, unsigned int svc_id,
 			      bool *ret_exclusive_cp)
 {
-	struct wire_request request = {
-		.op = WIRE_SVC_GET_EXCLUSIVE_CP,
-		.id = svc_id,
-	};
-	_auto_(exchange_fini) struct exchange exchange = { 0 };
-	bool exclusive_cp;
+	uint8_t exclusive_cp;
 	int result;
 
-	if (dev == NULL || ret_exclusive_cp == NULL)
+	if (ret_exclusive_cp == NULL)
 		return -EINVAL;
-	result = device_exchange((struct device *)dev, &request, &exchange);
-	if (result < 0)
-		return result;
-	exclusive_cp = read_u8(&exchange.reply.body) != 0;
-	result = done(&exchange);
+	result = device_read(dev, WIRE_SVC_GET_EXCLUSIVE_CP, svc_id,
+			     &exclusive_cp, sizeof(exclusive_cp));
 	if (result == 0)
-		*ret_exclusive_cp = exclusive_cp;
+		*ret_exclusive_cp = exclusive_cp != 0;
 	return result;
 }
 
@@ -92,26 +80,16 @@ int cxil_svc_set_vni_range(struct cxil_dev *dev, unsigned int svc_id,
 int cxil_svc_get_vni_range(struct cxil_dev *dev, unsigned int svc_id,
 			   uint16_t *ret_vni_min, uint16_t *ret_vni_max)
 {
-	struct wire_request request = {
-		.op = WIRE_SVC_GET_VNI_RANGE,
-		.id = svc_id,
-	};
-	_auto_(exchange_fini) struct exchange exchange = { 0 };
-	uint16_t vni_min;
-	uint16_t vni_max;
+	uint16_t range[2];
 	int result;
 
-	if (dev == NULL || ret_vni_min == NULL || ret_vni_max == NULL)
+	if (ret_vni_min == NULL || ret_vni_max == NULL)
 		return -EINVAL;
-	result = device_exchange((struct device *)dev, &request, &exchange);
-	if (result < 0)
-		return result;
-	vni_min = read_u16(&exchange.reply.body);
-	vni_max = read_u16(&exchange.reply.body);
-	result = done(&exchange);
+	result = device_read(dev, WIRE_SVC_GET_VNI_RANGE, svc_id, range,
+			     sizeof(range));
 	if (result == 0) {
-		*ret_vni_min = vni_min;
-		*ret_vni_max = vni_max;
+		*ret_vni_min = le16toh(range[0]);
+		*ret_vni_max = le16toh(range[1]);
 	}
 	return result;
 }
@@ -128,40 +106,28 @@ int cxil_svc_set_netns(struct cxil_dev *dev, unsigned int svc_id,
 	return device_call(dev, &request);
 }
 
-static int call_number(struct device *device,
-		       const struct wire_request *request, uint32_t *ret_number)
+static int read_number(struct cxil_dev *dev, enum wire_op op, uint32_t id,
+		       uint32_t *ret_number)
 {
-	_auto_(exchange_fini) struct exchange exchange = { 0 };
 	uint32_t number;
-	int result;
+	int result = device_read(dev, op, id, &number, sizeof(number));
 
-	result = device_exchange(device, request, &exchange);
-	if (result < 0)
-		return result;
-	number = read_u32(&exchange.reply.body);
-	result = done(&exchange);
 	if (result == 0)
-		*ret_number = number;
+		*ret_number = le32toh(number);
 	return result;
 }
 
 int cxil_svc_get_netns(struct cxil_dev *dev, unsigned int svc_id,
 		       unsigned int *ret_netns)
 {
-	struct wire_request request = {
-		.op = WIRE_SVC_GET_NETNS,
-		.id = svc_id,
-	};
-
-	if (dev == NULL || ret_netns == NULL)
-		return -EINVAL;
-	return call_number((struct device *)dev, &request, ret_netns);
+	return ret_netns == NULL ? -EINVAL
+				 : read_number(dev, WIRE_SVC_GET_NETNS, svc_id,
+					       ret_netns);
 }
 
 int cxil_alloc_lni(struct cxil_dev *dev, struct cxil_lni **ret_lni,
 		   unsigned int svc_id)
 {
-	struct wire_request request = { .op = WIRE_ALLOC_LNI, .id = svc_id };
 	_auto_(freep) struct logical_nic *nic = NULL;
 	int result;
 
@@ -171,7 +137,7 @@ int cxil_alloc_lni(struct cxil_dev *dev, struct cxil_lni **ret_lni,
 	if (nic == NULL)
 		return -ENOMEM;
 	nic->device_ref = (struct device *)dev;
-	result = call_number(nic->device_ref, &request, &nic->lni.id);
+	result = read_number(dev, WIRE_ALLOC_LNI, svc_id, &nic->lni.id);
 	if (result < 0)
 		return result;
 	*ret_lni = &take_ptr(nic)->lni;
