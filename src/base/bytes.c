@@ -14,7 +14,7 @@
 #define CAPACITY_KEPT 65536
 #define DIGITS_MAX    20
 
-/* Make room where there is none yet. */
+/* Grow where nothing is allocated yet. */
 static uint8_t *grow(struct writer *writer, size_t size)
 {
 	size_t capacity = writer->capacity;
@@ -46,7 +46,7 @@ static uint8_t *grow(struct writer *writer, size_t size)
 	return data;
 }
 
-/* Make room for `size` more bytes and return where they go, or NULL. */
+/* Grow by `size` more bytes and return where they go, or NULL. */
 static inline uint8_t *extend(struct writer *writer, size_t size)
 {
 	size_t at = writer->size;

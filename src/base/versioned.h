@@ -8,7 +8,7 @@
 
 /*
  * Whether a struct of `size` bytes says nothing that one of `known` bytes has
- * no room for: what is behind those is 0.
+ * no space for: what is behind those is 0.
  */
 static inline bool versioned_is_known(const void *bytes, size_t size,
 				      size_t known)

@@ -389,7 +389,7 @@ static void describe_tcp(struct connection *connection,
 }
 
 /* So that nobody keeps root out, nor one user all others. */
-static bool has_room(const struct connection *connection)
+static bool has_capacity(const struct connection *connection)
 {
 	const struct net *net = connection->net;
 	const struct net_options *options = &net->options;
@@ -419,7 +419,7 @@ void connection_opened(struct connection *connection)
 	if (connection->is_unix) {
 		describe_unix(connection, &info);
 		join(connection);
-		if (connection->is_accepted && !has_room(connection)) {
+		if (connection->is_accepted && !has_capacity(connection)) {
 			connection_drop(connection, -EUSERS);
 			return;
 		}

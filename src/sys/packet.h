@@ -21,8 +21,8 @@ struct packet_fds {
 void packet_fds_close(struct packet_fds *fds);
 
 /*
- * Both return the descriptor. -ENAMETOOLONG: no socket address has room for
- * dir. Anybody may connect.
+ * Both return the descriptor. -ENAMETOOLONG: dir does not fit
+ * into a socket address. Anybody may connect.
  */
 int packet_listen(const char *dir);
 /* -ENOENT, -ECONNREFUSED: no daemon there. */

@@ -21,7 +21,7 @@ struct rundir {
 /*
  * Make the directory and its parents where they lack, and take the lock.
  * -EBUSY: another daemon has it; -EPERM: others than its owner, who runs this,
- * can write to it; -ENAMETOOLONG: no socket address has room for the path.
+ * can write to it; -ENAMETOOLONG: the path does not fit into a socket address.
  * Close it in any case.
  */
 int rundir_open(struct rundir *rundir, const char *program, const char *path,

@@ -29,7 +29,7 @@ struct adapter_ops {
 	/* It may be lost. */
 	void (*transmit)(void *ctx, const struct route *to, const void *bytes,
 			 size_t size);
-	/* Into a process's hands. -EAGAIN: it has no room now. */
+	/* Into a process's hands. -EAGAIN: its socket is full. */
 	int (*deliver)(void *ctx, void *port_ctx, uint32_t from,
 		       const void *bytes, size_t size);
 	/* What came of a port's message. The port may be closed from here. */

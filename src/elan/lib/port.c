@@ -61,7 +61,7 @@ int rms_attach(const struct elan_capability *cap, int rail,
 	explicit_bzero(&request, sizeof(request));
 	port->cap = *cap;
 	explicit_bzero(&port->cap.cap_userkey, sizeof(port->cap.cap_userkey));
-	/* It is attached, and there was no room for the descriptors. */
+	/* It is attached, and the descriptors did not fit. */
 	if (result == 0 && fds.count < RMS_PORT_DESCRIPTORS) {
 		detach(rail, &port->cap);
 		result = -EMFILE;

@@ -101,7 +101,7 @@ static int choose(void *ctx, struct program *program,
 	return keeper->events < 0 ? 0 : choose_place(keeper, program, process);
 }
 
-/* What the kernel refuses is a lack of room to who asks. */
+/* What the kernel refuses is a lack of memory to the caller. */
 static int complain(const struct keeper *keeper, const char *path, int result)
 {
 	log_error(keeper->log, "cannot use a cgroup path=%s error=%s", path,

@@ -205,7 +205,7 @@ static void detached(void *ctx, const struct attachment *attachment)
 	}
 }
 
-/* By whom a packet was sent, as the kernel says. 0: there is none any more. */
+/* The sender of a packet, as the kernel says. 0: there is none any more. */
 static pid_t sender_of(struct msghdr *message)
 {
 	struct cmsghdr *control;
@@ -224,7 +224,7 @@ static pid_t sender_of(struct msghdr *message)
 
 /*
  * A packet of a process; descriptors with it are refused, and closed by the
- * kernel: there is room for the credentials only.
+ * kernel: only the credentials fit.
  */
 static ssize_t receive_request(const struct attached_port *port, uint8_t *bytes,
 			       size_t capacity, pid_t *ret_sender)

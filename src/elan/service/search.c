@@ -111,7 +111,7 @@ static void refresh(struct program *program, const struct proc_stat *stats,
 	program->known_count = kept;
 }
 
-/* By whom a process is a member, or NULL. */
+/* The member through which a process is one, or NULL. */
 static const struct rms_known *find_origin(const struct program *program,
 					   const struct proc_stat *stat)
 {

@@ -181,11 +181,11 @@ static int watch_cgroups(struct rms_server *server)
 #define DESCRIPTORS_OF_ATTACHED (1 + RMS_PORT_DESCRIPTORS)
 
 /* How many of each there may be: neither takes what is for the other. */
-struct port_room {
+struct port_limits {
 	unsigned int clients, ports;
 };
 
-static struct port_room find_room(void)
+static struct port_limits find_limits(void)
 {
 	const size_t reserve = SERVER_DESCRIPTOR_RESERVE;
 	size_t count = descriptors_want(
@@ -195,7 +195,7 @@ static struct port_room find_room(void)
 		count / 4 < PACKET_CLIENTS_MAX ? count / 4 : PACKET_CLIENTS_MAX;
 	size_t left = count - DESCRIPTORS_OF_CLIENT * clients;
 
-	return (struct port_room){
+	return (struct port_limits){
 		.clients = (unsigned int)clients,
 		.ports = left < reserve
 				 ? 0
@@ -210,7 +210,7 @@ static int start(struct rms_server *server, const struct rms_options *options,
 {
 	struct notes_seam seam = notes_seam(notes);
 	struct keeper_seam keeper;
-	const struct port_room room = find_room();
+	const struct port_limits limits = find_limits();
 	int listen_fd;
 	int result;
 
@@ -238,7 +238,7 @@ static int start(struct rms_server *server, const struct rms_options *options,
 				 strerror(-result));
 	keeper_sweep(&server->keeper, server->registry);
 	result = ports_create(&server->loop.uv, server->registry, clock,
-			      options->adapter, room.ports, &server->ports,
+			      options->adapter, limits.ports, &server->ports,
 			      ret_error);
 	if (result < 0)
 		return result;
@@ -247,7 +247,7 @@ static int start(struct rms_server *server, const struct rms_options *options,
 	result = listen_fd;
 	if (result >= 0)
 		result = packet_server_create(&server->loop.uv, listen_fd,
-					      room.clients, RMS_REQUEST_MAX,
+					      limits.clients, RMS_REQUEST_MAX,
 					      &client_ops, server, server->log,
 					      &server->clients);
 	if (result == 0)

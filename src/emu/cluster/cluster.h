@@ -130,7 +130,7 @@ struct cluster_node *cluster_node_find(struct cluster *cluster,
 				       const char *name);
 
 /*
- * Crash and restart a node: its container is made anew, so that its processes,
+ * Crash and restart a node: its container is made again, so that its processes,
  * network, mounts, cgroups and what is in /run are gone but for its key; its
  * NICs forget all and have a new incarnation. Returns when it has registered
  * again.

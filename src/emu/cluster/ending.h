@@ -2,7 +2,7 @@
 /*
  * The end of a job on its nodes, in a process of its own, which ends what is
  * left of it (program descriptions and cgroups, with all that is in there) when
- * it is told to, or when who should tell it has died. The lane is not its part.
+ * asked to, or when its parent has died. The lane is not its part.
  */
 #pragma once
 

@@ -108,7 +108,7 @@ static int file_write(const char *path, const void *bytes, size_t size,
 
 	if (written == (ssize_t)size)
 		return 0;
-	if (written >= 0) /* the disk had room for a part of it */
+	if (written >= 0) /* the disk is full */
 		errno = ENOSPC;
 	return error_set(ret_error, -errno, "cannot write '%s': %s", path,
 			 strerror(errno));

@@ -67,7 +67,7 @@ int cluster_cgroup_create(const struct cluster *cluster,
 void cluster_cgroup_path(const struct cluster *cluster,
 			 const struct cluster_node *node,
 			 char path[CLUSTER_CGROUP_MAX]);
-/* Kill what is in it, and make it anew. */
+/* Kill what is in it, and make it again. */
 int cluster_cgroup_renew(const struct cluster *cluster,
 			 const struct cluster_node *node,
 			 struct fairlead_error *ret_error);

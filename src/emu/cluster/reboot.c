@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A node crashes and comes back. What the kernel had for it was in its
- * container, which is left to nobody, and made anew.
+ * container, which is left to nobody, and made again.
  */
 #include "emu/cluster/internal.h"
 

@@ -144,7 +144,7 @@ static int start_task(struct launch *launch, struct launch_task *task,
 
 /* --- tasks in a program description --- */
 
-/* A task is whom its driver takes it for. */
+/* A task has the rank that its driver gives it. */
 static void run_member(const struct launch *launch,
 		       const struct launch_task *task)
 {

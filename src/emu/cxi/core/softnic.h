@@ -117,7 +117,7 @@ int softnic_reboot(struct softnic *softnic);
 
 /*
  * Fill infos with the NICs that are present, lowest first. Returns how many;
- * infos has room for SOFTNIC_NIC_MAX.
+ * infos has SOFTNIC_NIC_MAX entries.
  */
 int softnic_device_list(struct softnic *softnic, struct cxil_devinfo *infos);
 

@@ -16,7 +16,7 @@ struct device {
 	int file; /* dev/cxiN, held for /proc/PID/fd */
 };
 
-/* What callers see, and to whom it belongs. */
+/* What callers see, and its device. */
 struct logical_nic {
 	struct cxil_lni lni; /* first */
 	struct device *device_ref;

@@ -138,7 +138,7 @@ static size_t split(char *text, char **words)
 	return count;
 }
 
-/* holdings: room for LANE_MAX; what was allocated is in them in any case. */
+/* holdings: LANE_MAX of them; what was allocated is in them in any case. */
 static int try_lanes(const struct cxi_lni_options *options,
 		     struct cxi_lni_holding *holdings)
 {
