@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What libfabric closes it does not tell: a place is free when its descriptor
- * is another socket's, or nobody's, by the socket's cookie. That is looked at
- * when room is needed, at a few places each time.
+ * libfabric does not report what it closes: a slot is free when its descriptor
+ * is another socket's, or closed, by the socket's cookie. A few slots are checked
+ * each time one is needed.
  */
 #include "lanes/daemon/accept.h"
 
@@ -21,30 +21,30 @@
 #include "base/cleanup.h"
 #include "sys/clock.h"
 
-#define ROOM_MAX   64    /* places that are kept free */
-#define LOOKS_MAX  16    /* at places, for one newcomer */
-#define SAY_MS     60000 /* at most one line in so long */
+#define SPARE_MAX  64    /* slots that are kept free */
+#define CHECKS_MAX 16    /* of slots, for one newcomer */
+#define LOG_MS     60000 /* at most one line in so long */
 #define SPARE_PATH "/dev/null"
 
-struct daemon_place {
+struct daemon_slot {
 	int fd;
 	uint64_t cookie; /* of the socket */
-	struct daemon_place *prev, *next;
+	struct daemon_slot *prev, *next;
 };
 
 /* The process's. */
 static struct {
-	size_t max; /* 0: no maximum */
-	size_t room;
+	size_t max;         /* 0: no maximum */
+	size_t spare_count; /* kept free */
 	size_t count;
-	struct daemon_place
+	struct daemon_slot
 		*fresh; /* maybe not answered; the first came first */
-	struct daemon_place *settled; /* answered */
-	struct daemon_place *ending;  /* shut down */
-	int spare_fd; /* for who comes when there is none; or -1 */
+	struct daemon_slot *settled; /* answered */
+	struct daemon_slot *ending;  /* shut down */
+	int spare_fd; /* for a connection without a descriptor; or -1 */
 	const struct log *log;
-	uint64_t said_ms;
-} places;
+	uint64_t logged_ms;
+} slots;
 
 static const uint32_t silence_ms = ACCEPT_SILENCE_MS;
 
@@ -55,132 +55,132 @@ static int cookie_get(int fd, uint64_t *ret_cookie)
 	return getsockopt(fd, SOL_SOCKET, SO_COOKIE, ret_cookie, &size);
 }
 
-static bool is_gone(const struct daemon_place *place)
+static bool is_gone(const struct daemon_slot *slot)
 {
 	uint64_t cookie;
 
-	return cookie_get(place->fd, &cookie) < 0 || cookie != place->cookie;
+	return cookie_get(slot->fd, &cookie) < 0 || cookie != slot->cookie;
 }
 
-static void place_free(struct daemon_place **list, struct daemon_place *place)
+static void slot_free(struct daemon_slot **list, struct daemon_slot *slot)
 {
-	DL_DELETE(*list, place);
-	places.count--;
-	free(place);
+	DL_DELETE(*list, slot);
+	slots.count--;
+	free(slot);
 }
 
-static void place_move(struct daemon_place **from, struct daemon_place **to,
-		       struct daemon_place *place)
+static void slot_move(struct daemon_slot **from, struct daemon_slot **to,
+		      struct daemon_slot *slot)
 {
-	DL_DELETE(*from, place);
-	DL_APPEND(*to, place);
+	DL_DELETE(*from, slot);
+	DL_APPEND(*to, slot);
 }
 
-static void place_end(struct daemon_place **list, struct daemon_place *place)
+static void slot_end(struct daemon_slot **list, struct daemon_slot *slot)
 {
-	shutdown(place->fd, SHUT_RDWR);
-	place_move(list, &places.ending, place);
+	shutdown(slot->fd, SHUT_RDWR);
+	slot_move(list, &slots.ending, slot);
 }
 
-/* What cannot be known is as of one that is needed. */
-static void look(const struct daemon_place *place, bool *ret_is_answered,
-		 bool *ret_is_silent)
+/* Without TCP_INFO it counts as needed. */
+static void check_activity(const struct daemon_slot *slot,
+			   bool *ret_is_answered, bool *ret_is_silent)
 {
 	struct tcp_info info = { 0 };
 	socklen_t size = sizeof(info);
 
 	*ret_is_answered = true;
 	*ret_is_silent = false;
-	if (getsockopt(place->fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0)
+	if (getsockopt(slot->fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0)
 		return;
 	*ret_is_answered = info.tcpi_data_segs_out > 0;
 	*ret_is_silent = info.tcpi_last_data_recv >= silence_ms;
 }
 
-/* In one of the lists: true when there is room, or will be. */
-static bool find_room(struct daemon_place **list)
+/* In one of the lists: true when a slot is free, or will be. */
+static bool free_one(struct daemon_slot **list)
 {
-	bool is_fresh = list == &places.fresh;
+	bool is_fresh = list == &slots.fresh;
 
-	for (int i = 0; i < LOOKS_MAX && *list != NULL; i++) {
-		struct daemon_place *place = *list;
+	for (int i = 0; i < CHECKS_MAX && *list != NULL; i++) {
+		struct daemon_slot *slot = *list;
 		bool is_answered, is_silent;
 
-		if (is_gone(place)) {
-			place_free(list, place);
+		if (is_gone(slot)) {
+			slot_free(list, slot);
 			return true;
 		}
-		look(place, &is_answered, &is_silent);
+		check_activity(slot, &is_answered, &is_silent);
 		if (is_fresh ? !is_answered : is_silent) {
-			place_end(list, place);
+			slot_end(list, slot);
 			return true;
 		}
-		place_move(list, &places.settled, place);
+		slot_move(list, &slots.settled, slot);
 	}
 	return false;
 }
 
-static void make_room(void)
+static void free_slots(void)
 {
-	while (places.ending != NULL && is_gone(places.ending))
-		place_free(&places.ending, places.ending);
-	if (places.count + places.room < places.max)
+	while (slots.ending != NULL && is_gone(slots.ending))
+		slot_free(&slots.ending, slots.ending);
+	if (slots.count + slots.spare_count < slots.max)
 		return;
-	if (!find_room(&places.fresh))
-		find_room(&places.settled);
+	if (!free_one(&slots.fresh))
+		free_one(&slots.settled);
 }
 
-static void say(const char *what)
+static void warn_closed(const char *what)
 {
 	struct clock_seam clock = sys_clock();
 	uint64_t now_ms = clock_monotonic_ms(&clock);
 
-	if (places.log == NULL ||
-	    (places.said_ms > 0 && now_ms - places.said_ms < SAY_MS))
+	if (slots.log == NULL ||
+	    (slots.logged_ms > 0 && now_ms - slots.logged_ms < LOG_MS))
 		return;
-	places.said_ms = now_ms;
-	log_warning(places.log,
-		    "a connection to the endpoint was closed: %s; look who "
-		    "connects (ss -tn), or raise the limit of descriptors "
+	slots.logged_ms = now_ms;
+	log_warning(slots.log,
+		    "closed a connection to the endpoint: %s; see who connects "
+		    "(ss -tn), or raise the limit of descriptors "
 		    "connections=%zu max=%zu",
-		    what, places.count, places.max);
+		    what, slots.count, slots.max);
 }
 
 static void spare_open(void)
 {
-	places.spare_fd = open(SPARE_PATH, O_RDONLY | O_CLOEXEC);
+	slots.spare_fd = open(SPARE_PATH, O_RDONLY | O_CLOEXEC);
 }
 
-/* Nobody has a descriptor left for the next one in the queue. */
-static void turn_away(int listener)
+/* Close the next one in the queue: there is no descriptor left for it. */
+static void refuse_next(int listener)
 {
 	int fd;
 
-	if (places.spare_fd < 0)
+	if (slots.spare_fd < 0)
 		return;
-	close(places.spare_fd);
+	close(slots.spare_fd);
 	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	if (fd >= 0)
 		close(fd);
 	spare_open();
-	say("there is no descriptor left");
+	warn_closed("no descriptor is left");
 }
 
-static int place_take(int fd)
+static int slot_take(int fd)
 {
-	_auto_(freep) struct daemon_place *place = calloc(1, sizeof(*place));
+	_auto_(freep) struct daemon_slot *slot = calloc(1, sizeof(*slot));
 
-	if (place == NULL || cookie_get(fd, &place->cookie) < 0)
+	if (slot == NULL || cookie_get(fd, &slot->cookie) < 0)
 		return -ENOMEM;
-	make_room();
-	if (places.count >= places.max) {
-		say("there are too many");
+	free_slots();
+	if (slots.count >= slots.max) {
+		warn_closed("too many are open");
 		return -EUSERS;
 	}
-	place->fd = fd;
-	DL_APPEND(places.fresh, place);
-	places.count++;
-	(void)take_ptr(place);
+	slot->fd = fd;
+	DL_APPEND(slots.fresh, slot);
+	slots.count++;
+	(void)take_ptr(slot);
 	return 0;
 }
 
@@ -190,13 +190,13 @@ __attribute__((visibility("default"))) int accept(int listener,
 {
 	int fd = accept4(listener, address, size, SOCK_CLOEXEC);
 
-	if (places.max == 0)
+	if (slots.max == 0)
 		return fd;
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-		turn_away(listener);
+		refuse_next(listener);
 		errno = ECONNABORTED;
 	}
-	if (fd >= 0 && place_take(fd) < 0) {
+	if (fd >= 0 && slot_take(fd) < 0) {
 		close(fd);
 		errno = ECONNABORTED;
 		fd = -1;
@@ -212,12 +212,13 @@ int accept_limit(size_t connections_max, const struct log *log,
 				 "too few descriptors for connections to the "
 				 "endpoint: raise the limit (ulimit -n)");
 	spare_open();
-	if (places.spare_fd < 0)
+	if (slots.spare_fd < 0)
 		return error_set(ret_error, -errno, "open %s: %s", SPARE_PATH,
 				 strerror(errno));
-	places.max = connections_max;
-	places.room = connections_max / 4 < ROOM_MAX ? connections_max / 4 + 1
-						     : ROOM_MAX;
-	places.log = log;
+	slots.max = connections_max;
+	slots.spare_count = connections_max / 4 < SPARE_MAX
+				    ? connections_max / 4 + 1
+				    : SPARE_MAX;
+	slots.log = log;
 	return 0;
 }

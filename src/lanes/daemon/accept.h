@@ -6,12 +6,12 @@
  * program's before the C library's; nothing else in a daemon calls it), and has
  * a maximum.
  *
- * Some places below the maximum are kept free: when no other is left, who comes
- * has somebody make room. That is the first of those that libfabric has not
- * answered, since they have not said what a member says first; else one that
- * has said nothing for ACCEPT_SILENCE_MS. It is shut down, and libfabric closes
- * it. At the maximum, and without a descriptor, the newcomer is closed. So
- * the listener's queue gets empty whoever comes, and wakes nobody without end.
+ * Some slots below the maximum are kept free: when no other is left, a newcomer
+ * displaces a connection. That is the first one that libfabric has not answered,
+ * since it has not sent a member's first message; else one that has sent nothing
+ * for ACCEPT_SILENCE_MS. It is shut down, and libfabric closes it. At the
+ * maximum, and without a descriptor, the newcomer is closed. So the listener's
+ * queue gets empty whoever connects, and does not wake the daemon without end.
  *
  * One thread: the one that calls libfabric.
  */

@@ -183,8 +183,8 @@ static struct descriptor_shares share_descriptors(unsigned int roles)
 				 count);
 }
 
-void daemon_check_room(const struct config *config, unsigned int roles,
-		       const struct log *log)
+void daemon_check_capacity(const struct config *config, unsigned int roles,
+			   const struct log *log)
 {
 	struct descriptor_shares shares;
 

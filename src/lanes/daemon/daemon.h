@@ -15,8 +15,8 @@ size_t daemon_driver_count(void);
  * Warn when the limit of descriptors, raised as far as it may be, is too low for
  * the nodes of a manager.
  */
-void daemon_check_room(const struct config *config, unsigned int roles,
-		       const struct log *log);
+void daemon_check_capacity(const struct config *config, unsigned int roles,
+			   const struct log *log);
 
 /*
  * Run, without privileges. guard: of the node role. The configuration is read

@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 		     options.has_log_level ? options.log_level
 					   : config->log_level);
 	if (options.action != ACTION_CHECK_JOURNAL)
-		daemon_check_room(config, options.roles, &log);
+		daemon_check_capacity(config, options.roles, &log);
 	if (options.action == ACTION_CHECK_JOURNAL)
 		result = check_journal(config, &error);
 	else if (options.action == ACTION_RUN)

@@ -153,7 +153,7 @@ static void strangers_and_members(void)
 		members[i] = meet_and_answer();
 	crowd_comes(crowd);
 	check(open_count(members, MAX - KEPT_FREE, &first) == MAX - KEPT_FREE);
-	/* The last one, and the room that is kept for who comes. */
+	/* The last one, and the slots that are kept for newcomers. */
 	check(open_count(crowd, CROWD, &first) == 1);
 	check(first == CROWD - 1);
 }
@@ -237,12 +237,12 @@ static void holds(void (*story)(void))
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void who_says_nothing_makes_room_for_who_comes(void **state)
+static void a_silent_connection_makes_way_for_a_newcomer(void **state)
 {
 	holds(strangers);
 }
 
-static void who_was_answered_keeps_its_place(void **state)
+static void an_answered_connection_keeps_its_slot(void **state)
 {
 	holds(strangers_and_members);
 }
@@ -252,12 +252,12 @@ static void at_the_maximum_the_newcomer_is_closed(void **state)
 	holds(members_only);
 }
 
-static void who_was_answered_and_is_silent_makes_room(void **state)
+static void an_answered_connection_that_is_silent_makes_way(void **state)
 {
 	holds(silent_members);
 }
 
-static void what_libfabric_has_closed_takes_no_place(void **state)
+static void what_libfabric_has_closed_takes_no_slot(void **state)
 {
 	holds(short_visits);
 }
@@ -270,13 +270,14 @@ static void without_a_descriptor_nobody_is_left_in_the_queue(void **state)
 int main(void)
 {
 	const struct CMUnitTest silent[] = {
-		cmocka_unit_test(who_was_answered_and_is_silent_makes_room),
+		cmocka_unit_test(
+			an_answered_connection_that_is_silent_makes_way),
 	};
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_says_nothing_makes_room_for_who_comes),
-		cmocka_unit_test(who_was_answered_keeps_its_place),
+		cmocka_unit_test(a_silent_connection_makes_way_for_a_newcomer),
+		cmocka_unit_test(an_answered_connection_keeps_its_slot),
 		cmocka_unit_test(at_the_maximum_the_newcomer_is_closed),
-		cmocka_unit_test(what_libfabric_has_closed_takes_no_place),
+		cmocka_unit_test(what_libfabric_has_closed_takes_no_slot),
 		cmocka_unit_test(
 			without_a_descriptor_nobody_is_left_in_the_queue),
 	};
