@@ -54,15 +54,7 @@ bool doctor_is_host(const char *host, const char *name)
 
 const char *doctor_default(const struct config *config)
 {
-	switch (lane_expect(config, NULL, "")) {
-	case LANE_NONE:
-		return "none";
-	case LANE_MAY:
-		return "may";
-	case LANE_MUST:
-		break;
-	}
-	return "must";
+	return lane_expectation_name(lane_expect(config, NULL, ""));
 }
 
 const char *doctor_beside_manager(const struct doctor_beside *beside)

@@ -5,11 +5,51 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOWER        "abcdefghijklmnopqrstuvwxyz"
-#define DIGITS       "0123456789"
-#define NAME_BYTES   LOWER DIGITS "_"
-#define VALUE_BYTES  LOWER "ABCDEFGHIJKLMNOPQRSTUVWXYZ" DIGITS "_.:+-"
-#define INTERCONNECT "interconnect"
+#define LOWER           "abcdefghijklmnopqrstuvwxyz"
+#define DIGITS          "0123456789"
+#define NAME_BYTES      LOWER DIGITS "_"
+#define VALUE_BYTES     LOWER "ABCDEFGHIJKLMNOPQRSTUVWXYZ" DIGITS "_.:+-"
+#define INTERCONNECT    "interconnect"
+
+#define SUBMITTER_MAX   32
+#define SUBMITTER_BYTES LOWER "ABCDEFGHIJKLMNOPQRSTUVWXYZ" DIGITS "_-"
+
+static const char *const lane_names[] = {
+	[LANE_NONE] = "none",
+	[LANE_MAY] = "may",
+	[LANE_MUST] = "must",
+};
+
+int lane_expectation_parse(const char *text, enum lane_expectation *ret_lane,
+			   struct fairlead_error *ret_error)
+{
+	for (int i = LANE_NONE; i <= LANE_MUST; i++)
+		if (strcmp(text, lane_names[i]) == 0) {
+			*ret_lane = i;
+			return 0;
+		}
+	return error_set(ret_error, -EINVAL,
+			 "default=%.40s is not must, may or none", text);
+}
+
+const char *lane_expectation_name(enum lane_expectation lane)
+{
+	return lane_names[lane];
+}
+
+int submitter_check(const char *text, struct fairlead_error *ret_error)
+{
+	size_t size = strnlen(text, SUBMITTER_MAX + 1);
+
+	if (size > 0 && size <= SUBMITTER_MAX &&
+	    strspn(text, SUBMITTER_BYTES) == size)
+		return 0;
+	return error_set(
+		ret_error, -EINVAL,
+		"submitter=%.40s is not 1 to %d letters, digits, _ and "
+		"-",
+		text, SUBMITTER_MAX);
+}
 
 static int check_bytes(const char *text, struct fairlead_error *ret_error)
 {

@@ -23,6 +23,13 @@ enum lane_expectation {
 	LANE_MUST,
 };
 
+/* "must", "may" and "none", as settings of plugins have it. -EINVAL. */
+int lane_expectation_parse(const char *text, enum lane_expectation *ret_lane,
+			   struct fairlead_error *ret_error);
+const char *lane_expectation_name(enum lane_expectation lane);
+/* Is it the first part of a job's key: 1 to 32 letters, digits, _ and -? */
+int submitter_check(const char *text, struct fairlead_error *ret_error);
+
 /* -EINVAL: it is empty, too long, or not of this form. */
 int job_options_check(const char *text, struct fairlead_error *ret_error);
 

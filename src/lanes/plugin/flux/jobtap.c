@@ -125,7 +125,7 @@ static int on_run(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 	else if (request.kind == LANE_REQUEST_NONE)
 		post_none(lanes, job.id, "none requested");
 	else if (request.kind == LANE_REQUEST_LANE ||
-		 lanes->settings.otherwise != DEFAULT_NONE)
+		 lanes->settings.otherwise != LANE_NONE)
 		lane_begin(lanes, job.id, job.uid, &request, job.R);
 	return 0;
 }
@@ -212,7 +212,7 @@ static int on_conf(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 
 	settings_init(&settings);
 	if (read_settings(p, args, &settings, &error) < 0)
-		return flux_jobtap_error(p, args, "%s", error.text);
+		return flux_jobtap_error(p, args, "fairlead: %s", error.text);
 	lanes_configure(((struct plugin *)arg)->lanes, &settings);
 	return 0;
 }
@@ -229,7 +229,7 @@ static int on_query(flux_plugin_t *p, const char *topic,
 		"{s:s, s:s, s:s, s:f, s:f, s:s, s:{s:s, s:b, s:s}, s:o}",
 		"version", FAIRLEAD_VERSION, "submitter",
 		lanes->settings.submitter, "default",
-		settings_default_name(lanes->settings.otherwise),
+		lane_expectation_name(lanes->settings.otherwise),
 		"prolog_timeout_s", lanes->settings.prolog_timeout_s,
 		"epilog_timeout_s", lanes->settings.epilog_timeout_s, "inside",
 		plugin->inside ? plugin->inside : "", "manager", "address",

@@ -13,42 +13,14 @@
 #define TIMEOUT_S     60
 #define TIMEOUT_S_MAX 86400
 
-static const char *const default_names[] = { "must", "may", "none" };
-
 void settings_init(struct flux_settings *settings)
 {
 	*settings = (struct flux_settings){
 		.submitter = "flux",
+		.otherwise = LANE_MUST,
 		.prolog_timeout_s = TIMEOUT_S,
 		.epilog_timeout_s = TIMEOUT_S,
 	};
-}
-
-const char *settings_default_name(enum lane_default otherwise)
-{
-	return default_names[otherwise];
-}
-
-int settings_default(const char *text, enum lane_default *ret_default,
-		     struct fairlead_error *ret_error)
-{
-	for (int i = 0; i < 3; i++)
-		if (strcmp(text, default_names[i]) == 0) {
-			*ret_default = i;
-			return 0;
-		}
-	return error_set(ret_error, -EINVAL,
-			 "fairlead: default is '%.100s'; it may be 'must', "
-			 "'may' or 'none'",
-			 text);
-}
-
-static bool is_submitter(const char *text)
-{
-	size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz"
-				   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
-
-	return size >= 1 && size <= 32 && text[size] == '\0';
 }
 
 /* Flux's own form: a number, and ms, s, m or h (s where it is left out). */
@@ -86,21 +58,18 @@ static int take_member(struct flux_settings *settings, const char *name,
 	double *timeout = NULL;
 
 	if (strcmp(name, "default") == 0)
-		return settings_default(text, &settings->otherwise, ret_error);
+		return lane_expectation_parse(text, &settings->otherwise,
+					      ret_error);
 	if (strcmp(name, "manager") == 0) {
 		if (strlen(text) >= sizeof(settings->manager))
 			return error_set(ret_error, -EINVAL,
-					 "fairlead: manager is too long");
+					 "manager is too long");
 		strcpy(settings->manager, text);
 		return 0;
 	}
 	if (strcmp(name, "submitter") == 0) {
-		if (!is_submitter(text))
-			return error_set(ret_error, -EINVAL,
-					 "fairlead: submitter is '%.100s'; it "
-					 "may have 1 to 32 letters, digits, _ "
-					 "and -",
-					 text);
+		if (submitter_check(text, ret_error) < 0)
+			return -EINVAL;
 		strcpy(settings->submitter, text);
 		return 0;
 	}
@@ -110,11 +79,10 @@ static int take_member(struct flux_settings *settings, const char *name,
 		timeout = &settings->epilog_timeout_s;
 	else
 		return error_set(ret_error, -EINVAL,
-				 "fairlead: there is no setting '%.100s'",
-				 name);
+				 "there is no setting '%.100s'", name);
 	if (!read_duration(text, timeout))
 		return error_set(ret_error, -EINVAL,
-				 "fairlead: %s is '%.100s'; say \"60s\", "
+				 "%s is '%.100s'; say \"60s\", "
 				 "\"5m\", at most \"24h\"",
 				 name, text);
 	return 0;
@@ -129,15 +97,14 @@ int settings_take(struct flux_settings *settings, const json_t *table,
 
 	if (table && !json_is_object(table))
 		return error_set(ret_error, -EINVAL,
-				 "fairlead: its settings are no table");
+				 "its settings are no table");
 	json_object_foreach ((json_t *)table, name, value) {
 		const char *text = json_string_value(value);
 		int result;
 
 		if (!text)
-			return error_set(
-				ret_error, -EINVAL,
-				"fairlead: %.100s is no text in quotes", name);
+			return error_set(ret_error, -EINVAL,
+					 "%.100s is no text in quotes", name);
 		result = take_member(&taken, name, text, ret_error);
 		if (result < 0)
 			return result;

@@ -16,17 +16,12 @@
 #include <jansson.h>
 
 #include "fairlead/error.h"
-
-enum lane_default {
-	DEFAULT_MUST,
-	DEFAULT_MAY,
-	DEFAULT_NONE
-};
+#include "lanes/plugin/common/job_options.h"
 
 struct flux_settings {
 	char manager[256];
 	char submitter[33];
-	enum lane_default otherwise;
+	enum lane_expectation otherwise;
 	double prolog_timeout_s;
 	double epilog_timeout_s;
 };
@@ -38,7 +33,3 @@ void settings_init(struct flux_settings *settings);
  */
 int settings_take(struct flux_settings *settings, const json_t *table,
 		  struct fairlead_error *ret_error);
-/* "must", "may" or "none"; -EINVAL. */
-int settings_default(const char *text, enum lane_default *ret_default,
-		     struct fairlead_error *ret_error);
-const char *settings_default_name(enum lane_default otherwise);

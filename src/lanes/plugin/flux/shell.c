@@ -46,7 +46,7 @@ struct shell {
 	flux_shell_t *shell;
 	flux_t *h;
 	flux_jobid_t id;
-	enum lane_default otherwise;
+	enum lane_expectation otherwise;
 	const char *submitter;
 	const char *jobs_dir;    /* NULL: the library's own */
 	const char *node_socket; /* NULL: likewise */
@@ -306,7 +306,7 @@ static void read_conf(flux_plugin_t *p, struct shell *shell)
 				    "jobs_dir", &shell->jobs_dir, "node_socket",
 				    &shell->node_socket) < 0)
 		shell_die(1, "conf of the plugin: %s", flux_plugin_strerror(p));
-	if (settings_default(otherwise, &shell->otherwise, &error) < 0)
+	if (lane_expectation_parse(otherwise, &shell->otherwise, &error) < 0)
 		shell_die(1, "conf of the plugin: %s", error.text);
 }
 
@@ -369,7 +369,7 @@ static int on_init(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 		clear(&shell);
 	else
 		find_lane(&shell, request.kind == LANE_REQUEST_LANE ||
-					  shell.otherwise != DEFAULT_NONE);
+					  shell.otherwise != LANE_NONE);
 	return 0;
 }
 

@@ -32,7 +32,7 @@ static void nothing_has_to_be_said(void **state)
 	assert_int_equal(settings_take(&settings, NULL, NULL), 0);
 	assert_string_equal(settings.manager, "");
 	assert_string_equal(settings.submitter, "flux");
-	assert_int_equal(settings.otherwise, DEFAULT_MUST);
+	assert_int_equal(settings.otherwise, LANE_MUST);
 	assert_true(settings.prolog_timeout_s == 60);
 	assert_true(settings.epilog_timeout_s == 60);
 }
@@ -52,7 +52,7 @@ static void every_setting_is_taken(void **state)
 		0);
 	assert_string_equal(settings.manager, "tcp://head:7172");
 	assert_string_equal(settings.submitter, "f-2");
-	assert_int_equal(settings.otherwise, DEFAULT_NONE);
+	assert_int_equal(settings.otherwise, LANE_NONE);
 	assert_true(settings.prolog_timeout_s == 300);
 	assert_true(settings.epilog_timeout_s == 90);
 	assert_int_equal(
@@ -64,10 +64,10 @@ static void what_is_wrong_is_named_and_changes_nothing(void **state)
 {
 	static const char *const wrong[][2] = {
 		{ "{\"colour\":\"red\"}", "there is no setting 'colour'" },
-		{ "{\"default\":\"maybe\"}", "'must', 'may' or 'none'" },
+		{ "{\"default\":\"maybe\"}", "default=maybe is not must" },
 		{ "{\"default\":1}", "default is no text" },
-		{ "{\"submitter\":\"a/b\"}", "submitter is 'a/b'" },
-		{ "{\"submitter\":\"\"}", "submitter is ''" },
+		{ "{\"submitter\":\"a/b\"}", "submitter=a/b is not" },
+		{ "{\"submitter\":\"\"}", "submitter= is not" },
 		{ "{\"prolog-timeout\":\"0s\"}", "prolog-timeout is '0s'" },
 		{ "{\"prolog-timeout\":\"-5s\"}", "prolog-timeout is '-5s'" },
 		{ "{\"epilog-timeout\":\"5 s\"}", "epilog-timeout is '5 s'" },
