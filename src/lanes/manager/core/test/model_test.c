@@ -112,7 +112,7 @@ static void no_identifier_is_held_twice_and_none_is_lost(void **state)
 	}
 	for (uint64_t i = 1; i <= count; i++) {
 		printf("seed %llu\n", (unsigned long long)i);
-		run(i, is_long ? 7 : 29);
+		run(i, is_long ? 7 : 61);
 	}
 	printf("applied %llu busy %llu lost %llu doubled %llu refused %llu "
 	       "forced %llu\n",
