@@ -317,8 +317,11 @@ static void serve(struct engine *engine, struct manager_client *client,
 		 net_is_over(&engine->clients_net, client->peer))
 		clients_answer(engine, call.token, -ECANCELED,
 			       "the caller has hung up", NULL, NULL);
-	else
-		op->run(&call);
+	else if (op->run(&call, &error) < 0)
+		outputs_core_ops.reply(
+			engine, call.token,
+			&(struct core_reply){ .result = error.code,
+					      .text = error.text });
 }
 
 void engine_client_received(struct engine *engine, uint64_t peer,

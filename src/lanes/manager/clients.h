@@ -52,8 +52,8 @@ struct manager_call;
 
 /* What an operator asks for is logged, with who it was. */
 void call_log_act(const struct manager_call *call);
-void run_node_query(struct manager_call *call);
-void run_node_clean(struct manager_call *call);
+int run_node_query(struct manager_call *call, struct fairlead_error *ret_error);
+int run_node_clean(struct manager_call *call, struct fairlead_error *ret_error);
 /* The end of its fan-out. */
 void query_done(struct engine *engine, uint64_t token,
 		const struct fanout_answer *answers, size_t count);
@@ -75,7 +75,8 @@ struct manager_op {
 	bool is_change; /* refused by a stopped manager */
 	bool needs_core;
 	const char *const *members; /* besides v, id and op; ended by NULL */
-	void (*run)(struct manager_call *call);
+	/* 0: it is answered, or will be; else the error is the answer. */
+	int (*run)(struct manager_call *call, struct fairlead_error *ret_error);
 	bool needs_caller; /* nothing is done for one who has hung up */
 };
 

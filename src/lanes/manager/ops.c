@@ -30,12 +30,6 @@ static void answer(const struct manager_call *call, int result,
 	outputs_core_ops.reply(call->engine, call->token, &reply);
 }
 
-static void answer_error(const struct manager_call *call,
-			 const struct fairlead_error *error)
-{
-	answer(call, error->code, error->text, NULL, NULL);
-}
-
 static void answer_view(const struct manager_call *call, json_t *members_owned)
 {
 	_auto_(freep) char *text =
@@ -45,31 +39,28 @@ static void answer_view(const struct manager_call *call, json_t *members_owned)
 	answer(call, 0, NULL, NULL, text);
 }
 
-static void run_reserve(struct manager_call *call)
+static int run_reserve(struct manager_call *call, struct fairlead_error *error)
 {
 	_auto_(request_destroyp) struct request *request = NULL;
-	struct fairlead_error error;
 
 	if (request_parse_json(json_object_get(call->message, "request"),
 			       call->engine->config->core.interconnect,
-			       &request, &error) < 0)
-		answer_error(call, &error);
-	else
-		core_reserve(call->engine->core, &call->caller, request,
-			     call->token);
+			       &request, error) < 0)
+		return error->code;
+	core_reserve(call->engine->core, &call->caller, request, call->token);
+	return 0;
 }
 
-static void run_apply(struct manager_call *call)
+static int run_apply(struct manager_call *call, struct fairlead_error *error)
 {
-	struct fairlead_error error;
 	int64_t grant_id;
 
 	if (members_number(call->message, "grant_id", MEMBER_REQUIRED, 1,
-			   INT64_MAX, &grant_id, &error) < 0)
-		answer_error(call, &error);
-	else
-		core_apply(call->engine->core, &call->caller,
-			   (uint64_t)grant_id, call->token);
+			   INT64_MAX, &grant_id, error) < 0)
+		return error->code;
+	core_apply(call->engine->core, &call->caller, (uint64_t)grant_id,
+		   call->token);
+	return 0;
 }
 
 /* What grant_id, key or job says; key has room for a normal form. */
@@ -125,20 +116,18 @@ static int read_selection(const struct manager_call *call,
 	return 0;
 }
 
-static void run_release(struct manager_call *call)
+static int run_release(struct manager_call *call, struct fairlead_error *error)
 {
 	struct manager_selection selection;
-	struct fairlead_error error;
 	int64_t grace_s = 0;
 
-	if (read_selection(call, &selection, &error) < 0 ||
+	if (read_selection(call, &selection, error) < 0 ||
 	    members_number(call->message, "grace", MEMBER_OPTIONAL, 0,
-			   GRACE_MAX_S, &grace_s, &error) < 0)
-		answer_error(call, &error);
-	else
-		core_release(call->engine->core, &call->caller,
-			     &selection.selector, (uint32_t)grace_s * 1000,
-			     call->token);
+			   GRACE_MAX_S, &grace_s, error) < 0)
+		return error->code;
+	core_release(call->engine->core, &call->caller, &selection.selector,
+		     (uint32_t)grace_s * 1000, call->token);
+	return 0;
 }
 
 /* The events of these grants are wanted, as of what is on its way to disk. */
@@ -175,45 +164,42 @@ static size_t gone_grants(const json_t *view, uint64_t ids[SELECT_MAX])
 	return json_array_size(grants);
 }
 
-static void run_explain(struct manager_call *call)
+static int run_explain(struct manager_call *call, struct fairlead_error *error)
 {
 	struct manager_selection selection;
-	struct fairlead_error error;
 	uint64_t gone[SELECT_MAX];
 	size_t gone_count;
 	json_t *view;
 
-	if (read_selection(call, &selection, &error) < 0 ||
+	if (read_selection(call, &selection, error) < 0 ||
 	    core_view_explain(call->engine->core, &call->caller,
-			      &selection.selector, &view, &error) < 0) {
-		answer_error(call, &error);
-		return;
-	}
+			      &selection.selector, &view, error) < 0)
+		return error->code;
 	gone_count = gone_grants(view, gone);
 	if (gone_count > 0)
 		answer_events(call, gone, gone_count, view);
 	else
 		answer_view(call, view);
+	return 0;
 }
 
-static void run_eventlog(struct manager_call *call)
+static int run_eventlog(struct manager_call *call, struct fairlead_error *error)
 {
 	struct manager_selection selection;
-	struct fairlead_error error;
 	uint64_t grants[SELECT_MAX];
 	int count = -EINVAL;
 
-	if (read_selection(call, &selection, &error) == 0)
+	if (read_selection(call, &selection, error) == 0)
 		count = core_select(call->engine->core, &call->caller,
 				    &selection.selector, grants, SELECT_MAX,
-				    &error);
+				    error);
 	if (count < 0)
-		answer_error(call, &error);
-	else
-		answer_events(call, grants, (size_t)count, NULL);
+		return error->code;
+	answer_events(call, grants, (size_t)count, NULL);
+	return 0;
 }
 
-static void run_status(struct manager_call *call)
+static int run_status(struct manager_call *call, struct fairlead_error *error)
 {
 	const struct engine *engine = call->engine;
 	uint64_t uptime_ms = engine_now_ms(engine) - engine->started_ms;
@@ -229,53 +215,53 @@ static void run_status(struct manager_call *call)
 		memory_end();
 	json_decref(view);
 	answer_view(call, more);
+	return 0;
 }
 
-static void run_list(struct manager_call *call)
+static int run_list(struct manager_call *call, struct fairlead_error *error)
 {
 	struct core_filter filter = { 0 };
-	struct fairlead_error error;
 	int64_t uid = -1;
 	int64_t limit = 0;
 	int64_t after = 0;
 
 	if (members_text(call->message, "state", MEMBER_OPTIONAL, &filter.state,
-			 &error) < 0 ||
+			 error) < 0 ||
 	    members_text(call->message, "interconnect", MEMBER_OPTIONAL,
-			 &filter.interconnect, &error) < 0 ||
+			 &filter.interconnect, error) < 0 ||
 	    members_number(call->message, "uid", MEMBER_OPTIONAL, 0, UINT32_MAX,
-			   &uid, &error) < 0 ||
+			   &uid, error) < 0 ||
 	    members_number(call->message, "limit", MEMBER_OPTIONAL, 0,
-			   INT32_MAX, &limit, &error) < 0 ||
+			   INT32_MAX, &limit, error) < 0 ||
 	    members_number(call->message, "after", MEMBER_OPTIONAL, 0,
-			   INT64_MAX, &after, &error) < 0) {
-		answer_error(call, &error);
-		return;
-	}
+			   INT64_MAX, &after, error) < 0)
+		return error->code;
 	filter.has_uid = uid >= 0;
 	filter.uid = (uid_t)uid;
 	filter.limit = (size_t)limit;
 	filter.after = (uint64_t)after;
 	answer_view(call,
 		    core_view_list(call->engine->core, &call->caller, &filter));
+	return 0;
 }
 
-static void run_pools(struct manager_call *call)
+static int run_pools(struct manager_call *call, struct fairlead_error *error)
 {
 	answer_view(call, core_view_pools(call->engine->core));
+	return 0;
 }
 
-static void run_quarantine(struct manager_call *call)
+static int run_quarantine(struct manager_call *call,
+			  struct fairlead_error *error)
 {
-	struct fairlead_error error;
 	int64_t after = 0;
 
 	if (members_number(call->message, "after", MEMBER_OPTIONAL, 0,
-			   INT64_MAX, &after, &error) < 0)
-		answer_error(call, &error);
-	else
-		answer_view(call, core_view_quarantine(call->engine->core,
-						       (uint64_t)after));
+			   INT64_MAX, &after, error) < 0)
+		return error->code;
+	answer_view(call,
+		    core_view_quarantine(call->engine->core, (uint64_t)after));
+	return 0;
 }
 
 /* What an operator asks for is kept with who it was, whatever comes of it. */
@@ -298,25 +284,25 @@ static int read_operator(const struct manager_call *call,
 			    &ret_operator->is_forced, ret_error);
 }
 
-static void run_quarantine_release(struct manager_call *call)
+static int run_quarantine_release(struct manager_call *call,
+				  struct fairlead_error *error)
 {
 	const char *interconnect = NULL;
 	struct core_operator by;
-	struct fairlead_error error;
 	const char *pool;
 	const char *ids;
 
 	if (members_text(call->message, "interconnect", MEMBER_OPTIONAL,
-			 &interconnect, &error) < 0 ||
-	    members_text(call->message, "pool", MEMBER_REQUIRED, &pool,
-			 &error) < 0 ||
-	    members_text(call->message, "ids", MEMBER_REQUIRED, &ids, &error) <
+			 &interconnect, error) < 0 ||
+	    members_text(call->message, "pool", MEMBER_REQUIRED, &pool, error) <
 		    0 ||
-	    read_operator(call, &by, &error) < 0)
-		answer_error(call, &error);
-	else
-		core_quarantine_release(call->engine->core, &by, interconnect,
-					pool, ids, call->token);
+	    members_text(call->message, "ids", MEMBER_REQUIRED, &ids, error) <
+		    0 ||
+	    read_operator(call, &by, error) < 0)
+		return error->code;
+	core_quarantine_release(call->engine->core, &by, interconnect, pool,
+				ids, call->token);
+	return 0;
 }
 
 /* When each node answered last, its key, and how its drivers work. */
@@ -347,79 +333,83 @@ static void add_heard(const struct engine *engine, json_t *view)
 	}
 }
 
-static void run_node_list(struct manager_call *call)
+static int run_node_list(struct manager_call *call,
+			 struct fairlead_error *error)
 {
 	const char *after = NULL;
-	struct fairlead_error error;
 	json_t *view;
 
 	if (members_text(call->message, "after", MEMBER_OPTIONAL, &after,
-			 &error) < 0) {
-		answer_error(call, &error);
-		return;
-	}
+			 error) < 0)
+		return error->code;
 	view = core_view_nodes(call->engine->core, &call->caller, after);
 	add_heard(call->engine, view);
 	answer_view(call, view);
+	return 0;
 }
 
-static void change_drain(struct manager_call *call, bool is_drained)
+static int change_drain(struct manager_call *call, bool is_drained,
+			struct fairlead_error *error)
 {
 	const char *reason = "";
-	struct fairlead_error error;
 	const char *nodes;
 
 	call_log_act(call);
 	if (members_text(call->message, "nodes", MEMBER_REQUIRED, &nodes,
-			 &error) < 0 ||
+			 error) < 0 ||
 	    members_text(call->message, "reason",
 			 is_drained ? MEMBER_REQUIRED : MEMBER_OPTIONAL,
-			 &reason, &error) < 0)
-		answer_error(call, &error);
-	else
-		core_node_drain(call->engine->core, nodes, is_drained, reason,
-				call->token);
+			 &reason, error) < 0)
+		return error->code;
+	core_node_drain(call->engine->core, nodes, is_drained, reason,
+			call->token);
+	return 0;
 }
 
-static void run_node_drain(struct manager_call *call)
+static int run_node_drain(struct manager_call *call,
+			  struct fairlead_error *error)
 {
-	change_drain(call, true);
+	return change_drain(call, true, error);
 }
 
-static void run_node_undrain(struct manager_call *call)
+static int run_node_undrain(struct manager_call *call,
+			    struct fairlead_error *error)
 {
-	change_drain(call, false);
+	return change_drain(call, false, error);
 }
 
-/* A word about nodes. */
-static void say_of_nodes(struct manager_call *call,
-			 void (*say)(struct core *core,
-				     const struct core_operator *by,
-				     const char *nodes, uint64_t token))
+/* What an operator asserts of nodes. */
+static int act_on_nodes(struct manager_call *call,
+			void (*act)(struct core *core,
+				    const struct core_operator *by,
+				    const char *nodes, uint64_t token),
+			struct fairlead_error *error)
 {
-	struct fairlead_error error;
 	struct core_operator by;
 	const char *nodes;
 
 	if (members_text(call->message, "nodes", MEMBER_REQUIRED, &nodes,
-			 &error) < 0 ||
-	    read_operator(call, &by, &error) < 0)
-		answer_error(call, &error);
-	else
-		say(call->engine->core, &by, nodes, call->token);
+			 error) < 0 ||
+	    read_operator(call, &by, error) < 0)
+		return error->code;
+	act(call->engine->core, &by, nodes, call->token);
+	return 0;
 }
 
-static void run_node_fence(struct manager_call *call)
+static int run_node_fence(struct manager_call *call,
+			  struct fairlead_error *error)
 {
-	say_of_nodes(call, core_node_fence);
+	return act_on_nodes(call, core_node_fence, error);
 }
 
-static void run_recover_waive(struct manager_call *call)
+static int run_recover_waive(struct manager_call *call,
+			     struct fairlead_error *error)
 {
-	say_of_nodes(call, core_recover_waive);
+	return act_on_nodes(call, core_recover_waive, error);
 }
 
-static void run_reconfigure(struct manager_call *call)
+static int run_reconfigure(struct manager_call *call,
+			   struct fairlead_error *error)
 {
 	struct engine *engine = call->engine;
 	_auto_(freep) char *text = NULL;
@@ -432,15 +422,17 @@ static void run_reconfigure(struct manager_call *call)
 		       NULL);
 	else
 		answer_view(call, json_pack("{s:s}", "changes", text));
+	return 0;
 }
 
 /* At once, since it is wanted most when the journal cannot be written. */
-static void run_metrics(struct manager_call *call)
+static int run_metrics(struct manager_call *call, struct fairlead_error *error)
 {
 	_auto_(freep) char *text = engine_metrics(call->engine);
 
 	clients_answer_json(call->engine, call->token,
 			    json_pack("{s:s}", "text", text));
+	return 0;
 }
 
 static const char *const no_members[] = { NULL };

@@ -239,7 +239,6 @@ const struct core_ops outputs_core_ops = {
 static void send_ack(struct engine *engine, const struct output *output)
 {
 	const struct member *member = member_find(engine, output->node);
-	struct command command = { .op = COMMAND_ACK };
 	struct ack_body body = { .sequence = output->sequence };
 	struct writer writer = { .limit = FRAME_SIZE_MAX };
 
@@ -247,12 +246,8 @@ static void send_ack(struct engine *engine, const struct output *output)
 	if (member == NULL || member->session == NULL)
 		return;
 	snprintf(body.node, sizeof(body.node), "%s", output->node);
-	if (ack_body_encode(&body, &writer) == 0) {
-		command.body = writer.data;
-		command.body_size = writer.size;
-		session_command(engine, member, &command);
-	}
-	writer_fini(&writer);
+	memory_check(ack_body_encode(&body, &writer));
+	session_command(engine, member, COMMAND_ACK, &writer);
 }
 
 static void run_effect(struct engine *engine, const struct output *output)

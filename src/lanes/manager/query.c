@@ -111,47 +111,32 @@ static int ask(struct manager_call *call, struct manager_question *question,
 	return 0;
 }
 
-static void refuse(struct manager_call *call,
-		   const struct fairlead_error *error)
-{
-	clients_answer(call->engine, call->token, error->code, error->text,
-		       NULL, NULL);
-}
-
-void run_node_query(struct manager_call *call)
+int run_node_query(struct manager_call *call, struct fairlead_error *ret_error)
 {
 	struct manager_question question = {
 		.op = COMMAND_QUERY,
 		.timeout_ms = QUERY_TIMEOUT_MS,
 	};
-	struct fairlead_error error;
 	const char *what;
 	int result = members_text(call->message, "what", MEMBER_REQUIRED, &what,
-				  &error);
+				  ret_error);
 
 	if (result == 0)
-		result = what_parse(what, &question.what, &error);
-	if (result == 0)
-		result = ask(call, &question, &error);
-	if (result < 0)
-		refuse(call, &error);
+		result = what_parse(what, &question.what, ret_error);
+	return result < 0 ? result : ask(call, &question, ret_error);
 }
 
-void run_node_clean(struct manager_call *call)
+int run_node_clean(struct manager_call *call, struct fairlead_error *ret_error)
 {
 	struct manager_question question = {
 		.op = COMMAND_CLEAN,
 		.timeout_ms = CLEAN_TIMEOUT_MS,
 	};
-	struct fairlead_error error;
 	int result = members_bool(call->message, "dry_run", MEMBER_OPTIONAL,
-				  &question.is_dry_run, &error);
+				  &question.is_dry_run, ret_error);
 
 	call_log_act(call);
-	if (result == 0)
-		result = ask(call, &question, &error);
-	if (result < 0)
-		refuse(call, &error);
+	return result < 0 ? result : ask(call, &question, ret_error);
 }
 
 /* One node's part of the answer. */

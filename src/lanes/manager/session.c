@@ -41,8 +41,7 @@ void session_send(struct engine *engine, struct session *session,
 static void send_frame(struct engine *engine, struct session *session,
 		       struct writer *frame)
 {
-	if (frame->result == 0)
-		session_send(engine, session, frame->data, frame->size);
+	session_send(engine, session, frame->data, frame->size);
 	writer_fini(frame);
 }
 
@@ -58,13 +57,19 @@ void session_seal(struct engine *engine, struct command *command,
 }
 
 void session_command(struct engine *engine, const struct member *member,
-		     struct command *command)
+		     enum command_op op, struct writer *body)
 {
+	struct command command = {
+		.op = (uint8_t)op,
+		.body = body->data,
+		.body_size = body->size,
+	};
 	struct writer frame = { 0 };
 
 	frame_begin(&frame, FRAME_COMMAND);
-	session_seal(engine, command, &frame);
+	session_seal(engine, &command, &frame);
 	send_frame(engine, member->session, &frame);
+	writer_fini(body);
 }
 
 static void wait_begin(struct engine *engine, struct session *session)
@@ -91,10 +96,8 @@ void session_refuse(struct engine *engine, struct session *session,
 
 	snprintf(refuse.text, sizeof(refuse.text), "%s", text);
 	frame_begin(&frame, FRAME_REFUSE);
-	if (refuse_encode(&refuse, &frame) == 0)
-		send_frame(engine, session, &frame);
-	else
-		writer_fini(&frame);
+	memory_check(refuse_encode(&refuse, &frame));
+	send_frame(engine, session, &frame);
 	member_unlink(session);
 	session_wait_end(engine, session);
 	engine->session_count -= !session->is_refused;
@@ -116,10 +119,8 @@ static void challenge(struct engine *engine, struct session *session)
 	wait_begin(engine, session);
 	session->challenged_ms = engine_now_ms(engine);
 	frame_begin(&frame, FRAME_CHALLENGE);
-	if (challenge_encode(&challenge, &frame) == 0)
-		send_frame(engine, session, &frame);
-	else
-		writer_fini(&frame);
+	memory_check(challenge_encode(&challenge, &frame));
+	send_frame(engine, session, &frame);
 }
 
 void session_challenge_all(struct engine *engine)
@@ -200,7 +201,6 @@ void session_drain(struct engine *engine, const char *node, bool is_drained,
 		   const char *reason)
 {
 	const struct member *member = member_find(engine, node);
-	struct command command = { .op = COMMAND_DRAIN };
 	struct drain_body body = { .is_drained = is_drained };
 	struct writer writer = { .limit = FRAME_SIZE_MAX };
 
@@ -208,12 +208,8 @@ void session_drain(struct engine *engine, const char *node, bool is_drained,
 		return;
 	snprintf(body.node, sizeof(body.node), "%s", node);
 	snprintf(body.reason, sizeof(body.reason), "%s", reason);
-	if (drain_body_encode(&body, &writer) == 0) {
-		command.body = writer.data;
-		command.body_size = writer.size;
-		session_command(engine, member, &command);
-	}
-	writer_fini(&writer);
+	memory_check(drain_body_encode(&body, &writer));
+	session_command(engine, member, COMMAND_DRAIN, &writer);
 }
 
 static void greeted(struct engine *engine, struct member *member)
@@ -231,7 +227,6 @@ void session_hello(struct engine *engine, uint64_t peer, const char *node,
 		   const uint8_t nonce[NONCE_SIZE])
 {
 	struct session *session = session_find(engine, peer);
-	struct command command = { .op = COMMAND_HELLO };
 	struct hello_body body = { 0 };
 	struct writer writer = { 0 };
 
@@ -240,13 +235,9 @@ void session_hello(struct engine *engine, uint64_t peer, const char *node,
 	memcpy(body.nonce, nonce, sizeof(body.nonce));
 	memcpy(body.cluster, engine->keys.cluster, sizeof(body.cluster));
 	snprintf(body.node, sizeof(body.node), "%s", node);
-	if (hello_body_encode(&body, &writer) == 0) {
-		command.body = writer.data;
-		command.body_size = writer.size;
-		session_command(engine, session->member, &command);
-		greeted(engine, session->member);
-	}
-	writer_fini(&writer);
+	memory_check(hello_body_encode(&body, &writer));
+	session_command(engine, session->member, COMMAND_HELLO, &writer);
+	greeted(engine, session->member);
 }
 
 static void take_confirmation(struct engine *engine,

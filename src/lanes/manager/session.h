@@ -31,9 +31,12 @@ void session_send(struct engine *engine, struct session *session,
  */
 void session_seal(struct engine *engine, struct command *command,
 		  struct writer *writer);
-/* The same for a node with a link, and send it there as a frame. */
+/*
+ * The same of a body for a node with a link; send it there as a frame. The body
+ * is ended.
+ */
 void session_command(struct engine *engine, const struct member *member,
-		     struct command *command);
+		     enum command_op op, struct writer *body);
 void session_hello(struct engine *engine, uint64_t peer, const char *node,
 		   const uint8_t nonce[NONCE_SIZE]);
 /* Nothing is sent to a node without a link. */
