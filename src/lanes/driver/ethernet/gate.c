@@ -62,46 +62,35 @@ static void name_set(struct ethernet_gate *gate)
 	} while (access(path, F_OK) == 0);
 }
 
-/* 1: a set that is there and whole is ours now. */
-static int find_set(struct ethernet_gate *gate, struct fairlead_error *error)
+/*
+ * 1: a set that is there and whole is ours now. Else *old is another set of this
+ * namespace, whose lanes are to be kept, or none.
+ */
+static int find_set(struct ethernet_gate *gate, struct gate_set *old,
+		    struct fairlead_error *error)
 {
-	struct gate_sets sets;
-	char prefix[GATE_PREFIX_MAX];
-	char path[PATH_MAX];
-	int result;
-
-	name_prefix(gate, prefix);
-	result = gate_pins_list(gate->pins, prefix, &sets, error);
-	for (size_t i = 0; result == 0 && i < sets.count; i++) {
-		set_path(gate, sets.names[i], path);
-		gate_set_find(path, &gate->set);
-		if (gate_set_is_attached(&gate->set, gate->cgroup_id) &&
-		    gate_set_is_pinned(&gate->set, path)) {
-			strcpy(gate->name, sets.names[i]);
-			return 1;
-		}
-		gate_set_fini(&gate->set);
-	}
-	return result;
-}
-
-/* An older set of this namespace, whose lanes are to be kept. */
-static int find_old_set(const struct ethernet_gate *gate, struct gate_set *old,
-			struct fairlead_error *error)
-{
-	char namespace[GATE_NAMESPACE_MAX];
+	char namespace[GATE_NAMESPACE_MAX], prefix[GATE_PREFIX_MAX];
 	struct gate_sets sets;
 	char path[PATH_MAX];
 	int result;
 
 	name_namespace(gate->config.netns_cookie, namespace);
+	name_prefix(gate, prefix);
 	result = gate_pins_list(gate->pins, namespace, &sets, error);
 	for (size_t i = 0; result == 0 && i < sets.count; i++) {
+		_auto_(gate_set_fini) struct gate_set set;
+
 		set_path(gate, sets.names[i], path);
-		gate_set_find(path, old);
-		if (old->lanes >= 0 && old->counters >= 0)
-			break;
-		gate_set_fini(old);
+		gate_set_find(path, &set);
+		if (strncmp(sets.names[i], prefix, strlen(prefix)) == 0 &&
+		    gate_set_is_attached(&set, gate->cgroup_id) &&
+		    gate_set_is_pinned(&set, path)) {
+			gate_set_move(&gate->set, &set);
+			strcpy(gate->name, sets.names[i]);
+			return 1;
+		}
+		if (old->lanes < 0 && set.lanes >= 0 && set.counters >= 0)
+			gate_set_move(old, &set);
 	}
 	return result;
 }
@@ -123,41 +112,38 @@ static int pin_set(const struct ethernet_gate *gate,
 	return 0;
 }
 
-static int make_set(struct ethernet_gate *gate, struct fairlead_error *error)
+static int make_set(struct ethernet_gate *gate, const struct gate_set *old,
+		    struct fairlead_error *error)
 {
-	_auto_(gate_set_fini) struct gate_set old;
 	int result;
 
-	gate_set_init(&old);
-	result = find_old_set(gate, &old, error);
 	name_set(gate);
-	if (result == 0)
-		result = gate_set_make(&gate->config, gate->cgroup, &old,
-				       &gate->set, error);
+	result = gate_set_make(&gate->config, gate->cgroup, old, &gate->set,
+			       error);
 	if (result == 0)
 		result = pin_set(gate, error);
-	if (result < 0) {
+	if (result < 0)
 		gate_pins_remove(gate->pins, gate->name, NULL);
-		return result;
-	}
-	return 0;
+	return result;
 }
 
 static int open_set(struct ethernet_gate *gate, struct fairlead_error *error)
 {
+	_auto_(gate_set_fini) struct gate_set old;
 	int result = gate_config_probe(&gate->config, error);
 
+	gate_set_init(&old);
 	if (result == 0)
 		result = gate_cgroup_handle(gate->cgroup, &gate->cgroup_id,
 					    error);
 	if (result == 0)
 		result = gate_pins_make(gate->pins, error);
 	if (result == 0)
-		result = find_set(gate, error);
+		result = find_set(gate, &old, error);
 	if (result == 0)
-		result = make_set(gate, error);
+		result = make_set(gate, &old, error);
 	return result < 0 ? result
-			  : gate_pins_keep(gate->pins, gate->name, error);
+			  : gate_pins_keep(gate->pins, "", gate->name, error);
 }
 
 static void ports_set(struct ethernet_gate *gate, uint16_t first)
@@ -254,7 +240,7 @@ static int pin_again(struct ethernet_gate *gate, struct fairlead_error *error)
 	if (result == 0)
 		result = pin_set(gate, error);
 	if (result == 0)
-		result = gate_pins_keep(gate->pins, gate->name, error);
+		result = gate_pins_keep(gate->pins, "", gate->name, error);
 	return result;
 }
 
@@ -301,31 +287,15 @@ int gate_tend(struct ethernet_gate *gate, struct fairlead_error *ret_error)
 	return 1;
 }
 
-/* Of this network namespace. */
-static int list_own(const char *pins, struct gate_sets *ret_sets,
-		    struct fairlead_error *error)
+int gate_leave(const char *pins, struct fairlead_error *ret_error)
 {
 	char namespace[GATE_NAMESPACE_MAX];
 	uint64_t cookie;
 	int result = gate_netns_cookie(&cookie);
 
 	if (result < 0)
-		return error_set(error, result, "socket: %s",
+		return error_set(ret_error, result, "socket: %s",
 				 strerror(-result));
 	name_namespace(cookie, namespace);
-	return gate_pins_list(pins, namespace, ret_sets, error);
-}
-
-int gate_leave(const char *pins, struct fairlead_error *ret_error)
-{
-	struct gate_sets sets;
-	int result;
-
-	do {
-		result = list_own(pins, &sets, ret_error);
-		for (size_t i = 0; result == 0 && i < sets.count; i++)
-			result = gate_pins_remove(pins, sets.names[i],
-						  ret_error);
-	} while (result == 0 && sets.count == GATE_SETS_MAX);
-	return result;
+	return gate_pins_keep(pins, namespace, NULL, ret_error);
 }

@@ -169,14 +169,14 @@ int gate_pins_remove(const char *pins, const char *set,
 	return 0;
 }
 
-int gate_pins_keep(const char *pins, const char *kept,
+int gate_pins_keep(const char *pins, const char *prefix, const char *kept,
 		   struct fairlead_error *ret_error)
 {
 	struct gate_sets sets;
 	int result;
 
 	do {
-		result = gate_pins_list(pins, "", &sets, ret_error);
+		result = gate_pins_list(pins, prefix, &sets, ret_error);
 		for (size_t i = 0; result == 0 && i < sets.count; i++) {
 			if (!kept || strcmp(sets.names[i], kept) != 0)
 				result = gate_pins_remove(pins, sets.names[i],

@@ -39,6 +39,6 @@ int gate_pins_list(const char *pins, const char *prefix,
 /* Remove a set: what is attached by it is so no longer. */
 int gate_pins_remove(const char *pins, const char *set,
 		     struct fairlead_error *ret_error);
-/* Remove all sets but `kept` (NULL: none is kept). */
-int gate_pins_keep(const char *pins, const char *kept,
+/* Remove all sets whose names begin so but `kept` (NULL: none is kept). */
+int gate_pins_keep(const char *pins, const char *prefix, const char *kept,
 		   struct fairlead_error *ret_error);

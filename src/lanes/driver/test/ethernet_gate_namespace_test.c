@@ -132,7 +132,7 @@ static void a_kernel_without_namespaces_of_packets_checks_them_all(void **state)
 	assert_int_equal(gate_set_make(&config, cgroup, &first, &made, NULL),
 			 0);
 	assert_int_equal(gate_set_pin(&made, PINS "/packets"), 0);
-	assert_int_equal(gate_pins_keep(PINS, "packets", NULL), 0);
+	assert_int_equal(gate_pins_keep(PINS, "", "packets", NULL), 0);
 
 	assert_refused(&here[1], ALICE4);
 	assert_passes(&here[0], ALICE6);

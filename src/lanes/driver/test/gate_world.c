@@ -99,7 +99,7 @@ void world_network(void)
 
 int world_remove(const char *pins)
 {
-	int result = gate_pins_keep(pins, NULL, NULL);
+	int result = gate_pins_keep(pins, "", NULL, NULL);
 
 	/* EBUSY: the file system is mounted on the directory itself. */
 	if (result == 0 && rmdir(pins) < 0 && errno != ENOENT &&
