@@ -185,11 +185,12 @@ struct fairlead_pack {
 };
 
 /*
- * Where the other nodes of a lane reach a node. The node half tells it, and
+ * Where the other nodes of a lane reach a node. The node half reports it,
+ * and
  * the manager half reads it; opaque to everything in between.
  */
 struct fairlead_place {
-	size_t size; /* 0: not told */
+	size_t size; /* 0: not reported */
 	uint8_t bytes[FAIRLEAD_PLACE_MAX];
 };
 
@@ -248,11 +249,11 @@ struct fairlead_manager_ops {
 
 	/*
 	 * Optional. Put together what every node of the job is given as the
-	 * lane's members: the places that its nodes have told last, in the
+	 * lane's members: the places that its nodes have reported last, in the
 	 * order of its host list. Places come from nodes and are not to be
 	 * trusted. The caller frees *ret_bytes; at most FAIRLEAD_MEMBERS_MAX
-	 * bytes. -EINVAL with a text that names the node, when one has told
-	 * none or they do not go together: the apply fails with it, and no
+	 * bytes. -EINVAL with a text that names the node, when one has
+	 * reported none or they do not go together: the apply fails with it, and no
 	 * node is asked. -ENOMEM.
 	 */
 	int (*assemble)(void *state, const struct fairlead_lane *lane,
@@ -308,7 +309,7 @@ struct fairlead_object {
 };
 
 /*
- * At the beginning of a summary, before a word for how strangers are kept out of
+ * At the beginning of a summary, before a name for how other users are kept out of
  * lanes, of [a-z0-9+-], at most 15: nodes are counted by it.
  */
 #define FAIRLEAD_SUMMARY_LEVEL "enforcement "
@@ -367,7 +368,7 @@ struct fairlead_node_ops {
 	 * back; -EEXIST: an identifier is in use on a device, also by this
 	 * very lane, which is then left as it is; -ENODEV: the node has no
 	 * device. What was scaled back to fit is a warning. is_dry_run:
-	 * decide, warn, and tell by further warnings what would be made;
+	 * decide, warn, and report by further warnings what would be made;
 	 * touch nothing and write no record.
 	 */
 	int (*apply)(void *state, const struct fairlead_lane *lane,
@@ -382,7 +383,7 @@ struct fairlead_node_ops {
 	 * used; the text names object, device, identifier and, when it can
 	 * be known, the processes that hold it. The rest is taken all the
 	 * same. -EIO: cannot be known. is_dry_run: the same answer, as far as
-	 * it can be known without touching anything, and warnings tell what
+	 * it can be known without touching anything, and warnings report what
 	 * would be taken. A device that the node does not have
 	 * any more holds nothing. Others' things are left alone, also when
 	 * one has got the place that the record names.
@@ -451,7 +452,7 @@ struct fairlead_node_ops {
 	void (*summarize)(void *state, char text[FAIRLEAD_SUMMARY_MAX + 1]);
 
 	/*
-	 * Optional. Look whether all that keeps strangers out of the lanes is
+	 * Optional. Look whether all that keeps other users out of the lanes is
 	 * there; called every few seconds, so that it has to be quick. 0: it
 	 * is; 1: it was not, and has been made again, with a text that says
 	 * what it was; -EIO and the like: it cannot be, with a text that is
@@ -481,7 +482,7 @@ struct fairlead_driver {
 	/*
 	 * Variables that `env` sets or unsets, ended by NULL. Nobody but Fairlead
 	 * sets those that begin with FAIRLEAD_, or with the driver's name in
-	 * capitals and _: one of them tells that there is a lane.
+	 * capitals and _: one of them shows that there is a lane.
 	 */
 	const char *const *variables;
 	/* The event of a lane, as `describe` names it; NULL: the driver's name. */
