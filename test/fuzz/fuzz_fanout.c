@@ -68,7 +68,7 @@ static void on_answered(void *ctx, const struct fanout_command *command,
 {
 	struct scene *scene = ctx;
 
-	fuzz_check(!answer->is_heard && answer->result == -ETIMEDOUT);
+	fuzz_check(!answer->is_own && answer->result == -ETIMEDOUT);
 	scene->answer_count++;
 }
 

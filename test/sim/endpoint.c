@@ -227,10 +227,10 @@ size_t endpoint_address(struct endpoint *endpoint,
 	return size;
 }
 
-void endpoint_gathered(struct endpoint *endpoint, uint64_t collective,
-		       const void *bytes, size_t size, bool is_last)
+void endpoint_answer(struct endpoint *endpoint, uint64_t collective,
+		     const void *bytes, size_t size, bool is_last)
 {
-	liar_gathered(endpoint->liar, collective, bytes, size, is_last);
+	liar_answer(endpoint->liar, collective, bytes, size, is_last);
 }
 
 void endpoint_returned(struct endpoint *endpoint)

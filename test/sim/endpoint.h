@@ -57,8 +57,8 @@ struct endpoint *endpoint_open_node(struct ether *ether, unsigned int node,
 void endpoint_serve(struct endpoint *endpoint, struct agent *agent);
 size_t endpoint_address(struct endpoint *endpoint,
 			uint8_t ret_bytes[COLLECTIVE_ADDRESS_MAX]);
-void endpoint_gathered(struct endpoint *endpoint, uint64_t collective,
-		       const void *bytes, size_t size, bool is_last);
+void endpoint_answer(struct endpoint *endpoint, uint64_t collective,
+		     const void *bytes, size_t size, bool is_last);
 void endpoint_returned(struct endpoint *endpoint);
 void endpoint_hops(struct endpoint *endpoint, const struct hop_keys *keys);
 /* As a process that is killed. The engine is gone, the agent is not used. */

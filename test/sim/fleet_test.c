@@ -2,7 +2,7 @@
 /*
  * Commands to very many nodes: what the engine has for them (manager/fanout)
  * over what ships below it, on a core for each node. The nodes are cheap: each
- * answers "done" at once, with its own key, and gathers as an agent does.
+ * answers "done" at once, with its own key, and combines answers as an agent does.
  * FAIRLEAD_TEST=long: there are always 10,000; else at least once.
  */
 #include "lanes/manager/fanout/fanout.h"
@@ -21,7 +21,7 @@
 #include "base/hash.h"
 #include "lanes/manager/fanout/fanout.h"
 #include "lanes/manager/engine.h"
-#include "lanes/proto/gather.h"
+#include "lanes/proto/combined.h"
 #include "lanes/endpoint/hop.h"
 #include "lanes/proto/nid.h"
 #include "lanes/proto/sign.h"
@@ -40,7 +40,7 @@
 
 struct visit {
 	uint64_t id;
-	struct gather gather;
+	struct combined combined;
 	UT_hash_handle hh;
 };
 
@@ -113,10 +113,11 @@ static void on_received(void *ctx, uint64_t collective, const void *payload,
 	memcpy(confirm.incarnation, node->incarnation, INCARNATION_SIZE);
 	assert_int_equal(confirm_encode(&confirm, &node->key, &writer), 0);
 	visit->id = collective;
-	assert_int_equal(
-		gather_init(&visit->gather, (uint32_t)node->fleet->count), 0);
-	assert_int_equal(gather_add(&visit->gather, node->place, writer.data,
-				    writer.size),
+	assert_int_equal(combined_init(&visit->combined,
+				       (uint32_t)node->fleet->count),
+			 0);
+	assert_int_equal(combined_add(&visit->combined, node->place,
+				      writer.data, writer.size),
 			 0);
 	writer_fini(&writer);
 	HASH_ADD(hh, node->visits, id, sizeof(visit->id), visit);
@@ -131,18 +132,18 @@ static struct visit *visit_of(struct node *node, uint64_t id)
 	return visit;
 }
 
-static void on_gathered(void *ctx, uint64_t collective, const void *bytes,
-			size_t size)
+static void on_node_part(void *ctx, uint64_t collective, const void *bytes,
+			 size_t size)
 {
 	struct visit *visit = visit_of(ctx, collective);
 
-	assert_int_equal(gather_merge(&visit->gather, bytes, size), 0);
+	assert_int_equal(combined_merge(&visit->combined, bytes, size), 0);
 }
 
 static void visit_end(struct node *node, struct visit *visit)
 {
 	HASH_DEL(node->visits, visit);
-	gather_fini(&visit->gather);
+	combined_fini(&visit->combined);
 	free(visit);
 }
 
@@ -152,16 +153,16 @@ static void on_closed(void *ctx, uint64_t collective)
 	struct visit *visit = visit_of(node, collective);
 	struct writer writer = { 0 };
 
-	assert_int_equal(gather_encode(&visit->gather, &writer), 0);
-	node_rounds_gathered(node->node_rounds, collective, writer.data,
-			     writer.size, true);
+	assert_int_equal(combined_encode(&visit->combined, &writer), 0);
+	node_rounds_answer(node->node_rounds, collective, writer.data,
+			   writer.size, true);
 	writer_fini(&writer);
 	visit_end(node, visit);
 }
 
 static const struct node_round_events node_events = {
 	.command = on_received,
-	.gathered = on_gathered,
+	.part = on_node_part,
 	.closed = on_closed,
 };
 
@@ -289,7 +290,7 @@ static void on_answered(void *ctx, const struct fanout_command *command,
 	struct fleet *fleet = ctx;
 	uint32_t place = (uint32_t)atoi(answer->node + 1);
 
-	if (answer->is_heard && answer->result == 0) {
+	if (answer->is_own && answer->result == 0) {
 		fleet->heard_count++;
 		fleet->last_ms = fleet->now_ns / MS;
 		if (fleet->op == COMMAND_LEASE)

@@ -10,7 +10,7 @@
 #include "base/hostlist.h"
 #include "endpoint.h"
 #include "leader_internal.h"
-#include "lanes/proto/gather.h"
+#include "lanes/proto/combined.h"
 #include "oracle.h"
 
 /* A round under way. */
@@ -132,14 +132,14 @@ const struct round_ops process_round_ops = {
 /* --- to the engine --- */
 
 /* As the nodes are now; who was rebooted meanwhile has no part in it. */
-static struct gather_node node_of(void *ctx, uint32_t place)
+static struct combined_node node_of(void *ctx, uint32_t place)
 {
 	const struct process *process = ctx;
 	const struct hostlist *nodes = process->part_nodes;
 	const char *name = nodes->names[place];
 	unsigned int index = (unsigned int)atoi(name + 1);
 
-	return (struct gather_node){
+	return (struct combined_node){
 		.name = name,
 		.incarnation =
 			node_incarnation(process->leader->world->nodes[index]),
@@ -148,13 +148,13 @@ static struct gather_node node_of(void *ctx, uint32_t place)
 
 static void hear_carried(struct process *process,
 			 const struct sent_round *round,
-			 const struct gather *gather,
+			 const struct combined *combined,
 			 const struct node_master *masters, size_t count)
 {
 	const uint8_t *bytes;
 	size_t cursor = 0, size;
 
-	while (gather_carried_next(gather, &cursor, &bytes, &size)) {
+	while (combined_carried_next(combined, &cursor, &bytes, &size)) {
 		struct confirm confirm;
 
 		if (confirm_open(masters, count, bytes, size, &confirm) < 0)
@@ -176,17 +176,17 @@ static void hear(struct process *process, const struct sent_round *round,
 	struct world *world = process->leader->world;
 	struct node_master masters[KEYS_MAX];
 	size_t count = manager_keys_masters(&world->keys, masters);
-	struct gather gather;
+	struct combined combined;
 
-	if (gather_init(&gather, (uint32_t)round->nodes->count) < 0)
+	if (combined_init(&combined, (uint32_t)round->nodes->count) < 0)
 		abort();
 	process->part_nodes = round->nodes;
-	if (gather_merge(&gather, bytes, size) == 0) {
-		for (size_t i = 0; i < gather.set_count; i++) {
-			const struct gather_set *set = &gather.sets[i];
+	if (combined_merge(&combined, bytes, size) == 0) {
+		for (size_t i = 0; i < combined.set_count; i++) {
+			const struct combined_set *set = &combined.sets[i];
 
-			if (gather_verify(set, &round->head, masters, count,
-					  node_of, process) < 0)
+			if (combined_verify(set, &round->head, masters, count,
+					    node_of, process) < 0)
 				continue;
 			idset_foreach (place, set->places)
 				oracle_apply_heard(
@@ -195,9 +195,9 @@ static void hear(struct process *process, const struct sent_round *round,
 						round->nodes->names[place] +
 						1));
 		}
-		hear_carried(process, round, &gather, masters, count);
+		hear_carried(process, round, &combined, masters, count);
 	}
-	gather_fini(&gather);
+	combined_fini(&combined);
 }
 
 static void on_part(void *ctx, uint64_t id, const void *bytes, size_t size)

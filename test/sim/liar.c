@@ -13,7 +13,7 @@
 #include <utlist.h>
 
 #include "base/hostlist.h"
-#include "lanes/proto/gather.h"
+#include "lanes/proto/combined.h"
 #include "lanes/proto/parcel.h"
 #include "lanes/node/agent/agent.h"
 #include "node.h"
@@ -161,13 +161,13 @@ static void forge(struct liar *liar, uint64_t collective, const void *bytes,
 {
 	const struct visit *visit = visit_of(liar, collective);
 	int result = world_percent(liar->world, 60) ? 0 : -EIO;
-	struct gather gather;
+	struct combined combined;
 
 	if (visit == NULL ||
-	    gather_init(&gather, (uint32_t)visit->nodes->count) < 0)
+	    combined_init(&combined, (uint32_t)visit->nodes->count) < 0)
 		return;
 	if (size > 0)
-		(void)gather_merge(&gather, bytes, size);
+		(void)combined_merge(&combined, bytes, size);
 	for (uint32_t i = 0; i < visit->nodes->count; i++) {
 		unsigned int index =
 			(unsigned int)atoi(visit->nodes->names[i] + 1);
@@ -177,17 +177,17 @@ static void forge(struct liar *liar, uint64_t collective, const void *bytes,
 			continue;
 		confirm_forge(liar, visit, i, result, &confirm);
 		/* Who has answered already stays as he is. */
-		(void)gather_add(&gather, i, confirm.data, confirm.size);
+		(void)combined_add(&combined, i, confirm.data, confirm.size);
 		writer_fini(&confirm);
 	}
-	if (gather_encode(&gather, ret_writer) < 0)
+	if (combined_encode(&combined, ret_writer) < 0)
 		abort();
-	gather_fini(&gather);
+	combined_fini(&combined);
 }
 
 /* A confirmation with the tag of somebody else. */
 static void unpacked_write(struct liar *liar, const struct visit *visit,
-			   uint32_t place, const struct gather_set *set,
+			   uint32_t place, const struct combined_set *set,
 			   struct writer *writer)
 {
 	struct writer tail = { 0 };
@@ -206,14 +206,14 @@ static void remember(struct liar *liar, uint64_t collective, const void *bytes,
 		     size_t size)
 {
 	const struct visit *visit = visit_of(liar, collective);
-	struct gather gather;
+	struct combined combined;
 
 	if (visit == NULL || visit->head.op != COMMAND_APPLY ||
-	    gather_init(&gather, (uint32_t)visit->nodes->count) < 0)
+	    combined_init(&combined, (uint32_t)visit->nodes->count) < 0)
 		return;
-	(void)gather_merge(&gather, bytes, size);
-	for (size_t i = 0; i < gather.set_count; i++) {
-		const struct gather_set *set = &gather.sets[i];
+	(void)combined_merge(&combined, bytes, size);
+	for (size_t i = 0; i < combined.set_count; i++) {
+		const struct combined_set *set = &combined.sets[i];
 		struct unpacked *unpacked =
 			&liar->unpacked[liar->unpacked_count % UNPACKED_MAX];
 		uint32_t place;
@@ -230,7 +230,7 @@ static void remember(struct liar *liar, uint64_t collective, const void *bytes,
 		unpacked->confirm.size = 0;
 		unpacked_write(liar, visit, place, set, &unpacked->confirm);
 	}
-	gather_fini(&gather);
+	combined_fini(&combined);
 }
 
 /* To a REVOKE: what was said to the APPLY of the same grant, and that alone. */
@@ -238,20 +238,20 @@ static void unpack(struct liar *liar, uint64_t collective,
 		   struct writer *ret_writer)
 {
 	const struct visit *visit = visit_of(liar, collective);
-	struct gather gather;
+	struct combined combined;
 
-	if (gather_init(&gather, (uint32_t)visit->nodes->count) < 0)
+	if (combined_init(&combined, (uint32_t)visit->nodes->count) < 0)
 		abort();
 	for (size_t i = 0; i < UNPACKED_MAX; i++) {
 		const struct writer *confirm = &liar->unpacked[i].confirm;
 
 		if (answers(&liar->unpacked[i], visit) &&
-		    gather_carry(&gather, confirm->data, confirm->size) < 0)
+		    combined_carry(&combined, confirm->data, confirm->size) < 0)
 			abort();
 	}
-	if (gather_encode(&gather, ret_writer) < 0)
+	if (combined_encode(&combined, ret_writer) < 0)
 		abort();
-	gather_fini(&gather);
+	combined_fini(&combined);
 }
 
 /* What becomes of it; the writer is empty at first. */
@@ -296,8 +296,8 @@ static void on_kept(void *ctx)
 	struct kept *kept = ctx;
 
 	DL_DELETE(kept->liar->kept, kept);
-	node_rounds_gathered(kept->liar->node_rounds, kept->collective,
-			     kept->bytes, kept->size, kept->is_last);
+	node_rounds_answer(kept->liar->node_rounds, kept->collective,
+			   kept->bytes, kept->size, kept->is_last);
 	free(kept);
 }
 
@@ -319,23 +319,23 @@ static void keep(struct liar *liar, uint64_t collective,
 	DL_APPEND(liar->kept, kept);
 }
 
-void liar_gathered(struct liar *liar, uint64_t collective, const void *bytes,
-		   size_t size, bool is_last)
+void liar_answer(struct liar *liar, uint64_t collective, const void *bytes,
+		 size_t size, bool is_last)
 {
 	enum lie lie = choose(liar, collective);
 	struct writer answer = { 0 };
 
 	if (lie == LIE_NONE) {
-		node_rounds_gathered(liar->node_rounds, collective, bytes, size,
-				     is_last);
+		node_rounds_answer(liar->node_rounds, collective, bytes, size,
+				   is_last);
 		return;
 	}
 	lie_about(liar, lie, collective, bytes, size, &answer);
 	if (lie == LIE_KEEP)
 		keep(liar, collective, &answer, is_last);
 	else
-		node_rounds_gathered(liar->node_rounds, collective, answer.data,
-				     answer.size, is_last);
+		node_rounds_answer(liar->node_rounds, collective, answer.data,
+				   answer.size, is_last);
 	writer_fini(&answer);
 }
 
@@ -366,8 +366,8 @@ static void on_received(void *ctx, uint64_t collective, const void *payload,
 			    bulk_size);
 }
 
-static void on_gathered(void *ctx, uint64_t collective, const void *bytes,
-			size_t size)
+static void on_part(void *ctx, uint64_t collective, const void *bytes,
+		    size_t size)
 {
 	struct liar *liar = ctx;
 	enum lie lie = choose(liar, collective);
@@ -376,13 +376,13 @@ static void on_gathered(void *ctx, uint64_t collective, const void *bytes,
 	coverage_hit(liar->world->coverage, "round:from-below");
 	remember(liar, collective, bytes, size);
 	if (lie == LIE_NONE) {
-		agent_round_gathered(liar->agent, collective, bytes, size);
+		agent_round_part(liar->agent, collective, bytes, size);
 		return;
 	}
 	lie_about(liar, lie, collective, bytes, size, &answer);
 	if (answer.size > 0)
-		agent_round_gathered(liar->agent, collective, answer.data,
-				     answer.size);
+		agent_round_part(liar->agent, collective, answer.data,
+				 answer.size);
 	writer_fini(&answer);
 }
 
@@ -395,7 +395,7 @@ static void on_closed(void *ctx, uint64_t collective)
 
 static const struct node_round_events events = {
 	.command = on_received,
-	.gathered = on_gathered,
+	.part = on_part,
 	.closed = on_closed,
 };
 

@@ -26,6 +26,6 @@ void liar_destroy(struct liar *liar);
 void liar_set(struct liar *liar, bool is_lying);
 /* As node_rounds_serve(). */
 int liar_serve(struct liar *liar, struct agent *agent);
-/* What the agent has gathered. */
-void liar_gathered(struct liar *liar, uint64_t collective, const void *bytes,
-		   size_t size, bool is_last);
+/* What the agent has combined. */
+void liar_answer(struct liar *liar, uint64_t collective, const void *bytes,
+		 size_t size, bool is_last);

@@ -271,12 +271,12 @@ static void take_hops(void *ctx, const struct hop_keys *keys)
 	endpoint_hops(node->endpoint, keys);
 }
 
-static void take_gathered(void *ctx, uint64_t collective, const void *bytes,
-			  size_t size, bool is_last)
+static void take_answer(void *ctx, uint64_t collective, const void *bytes,
+			size_t size, bool is_last)
 {
 	struct node *node = ctx;
 
-	endpoint_gathered(node->endpoint, collective, bytes, size, is_last);
+	endpoint_answer(node->endpoint, collective, bytes, size, is_last);
 }
 
 static void take_returned(void *ctx)
@@ -297,7 +297,7 @@ static void start_agent(struct node *node)
 		.dial = dial,
 		.ask = node_guard_ask,
 		.hops = take_hops,
-		.gathered = take_gathered,
+		.answer = take_answer,
 		.returned = take_returned,
 	};
 	struct agent_options options = {

@@ -462,7 +462,7 @@ void oracle_apply_sent(struct oracle *oracle, const struct command *head)
 	lane->apply_epoch = head->epoch;
 	lane->apply_sequence = head->sequence;
 	for (unsigned int i = 0; i < WORLD_NODES_MAX; i++)
-		lane->answers[i].heard_ms = 0;
+		lane->answers[i].answered_ms = 0;
 }
 
 void oracle_apply_heard(struct oracle *oracle, const struct command *head,
@@ -472,8 +472,8 @@ void oracle_apply_heard(struct oracle *oracle, const struct command *head,
 
 	if (lane != NULL && lane->apply_epoch == head->epoch &&
 	    lane->apply_sequence == head->sequence &&
-	    lane->answers[node].heard_ms == 0)
-		lane->answers[node].heard_ms = world_now_ms(oracle->world);
+	    lane->answers[node].answered_ms == 0)
+		lane->answers[node].answered_ms = world_now_ms(oracle->world);
 }
 
 /* What a node has made of an APPLY, whoever hears of it. */

@@ -53,7 +53,7 @@ struct lane {
 		bool is_done;       /* it answered "done" to one */
 		unsigned int count; /* of other answers */
 		int results[ORACLE_ANSWERS_MAX];
-		uint64_t heard_ms; /* that to the last one; 0: not heard */
+		uint64_t answered_ms; /* that to the last one; 0: no answer */
 	} answers[WORLD_NODES_MAX];
 	UT_hash_handle hh;
 };

@@ -467,7 +467,7 @@ static void check_failures(struct oracle *oracle, const struct lane *lane,
 		world_fail(world, "ONE ANSWER: '%s' fails on nodes %x of %x",
 			   lane->key, named, lane->nodes);
 	for (unsigned int i = 0; i < world->node_count; i++) {
-		uint64_t heard_ms = lane->answers[i].heard_ms;
+		uint64_t answered_ms = lane->answers[i].answered_ms;
 		bool is_named = named & 1u << i;
 
 		if (!(lane->nodes & 1u << i))
@@ -486,8 +486,8 @@ static void check_failures(struct oracle *oracle, const struct lane *lane,
 				   "%s, and did not",
 				   node_name(world->nodes[i]), lane->key,
 				   strerrorname_np(-results[i]));
-		if (results[i] == -ETIMEDOUT && heard_ms > 0 &&
-		    heard_ms < lane->asked_ms + LEADER_APPLY_MS)
+		if (results[i] == -ETIMEDOUT && answered_ms > 0 &&
+		    answered_ms < lane->asked_ms + LEADER_APPLY_MS)
 			world_fail(world,
 				   "ONE ANSWER: %s is said to be too late for "
 				   "'%s', and was not",

@@ -65,16 +65,16 @@ static void answer_add(struct member *member, struct visit *visit,
 	write_bytes(answer, bytes, size);
 	assert_int_equal(answer->result, 0);
 	while (answer->size > PART_BYTES) {
-		node_rounds_gathered(member->node_rounds, visit->id,
-				     answer->data, PART_BYTES, false);
+		node_rounds_answer(member->node_rounds, visit->id, answer->data,
+				   PART_BYTES, false);
 		visit->part_count++;
 		answer->size -= PART_BYTES;
 		memmove(answer->data, answer->data + PART_BYTES, answer->size);
 	}
 }
 
-static void node_gathered(void *ctx, uint64_t collective, const void *bytes,
-			  size_t size)
+static void node_part(void *ctx, uint64_t collective, const void *bytes,
+		      size_t size)
 {
 	struct member *member = ctx;
 
@@ -90,8 +90,8 @@ static void node_closed(void *ctx, uint64_t collective)
 	for (size_t i = 0; i < member->bed->say_count; i++)
 		answer_add(member, visit, &member->number,
 			   sizeof(member->number));
-	node_rounds_gathered(member->node_rounds, collective,
-			     visit->answer.data, visit->answer.size, true);
+	node_rounds_answer(member->node_rounds, collective, visit->answer.data,
+			   visit->answer.size, true);
 	member->part_count = visit->part_count + 1;
 	writer_fini(&visit->answer);
 	visit->id = 0;
@@ -99,7 +99,7 @@ static void node_closed(void *ctx, uint64_t collective)
 
 static const struct node_round_events node_events = {
 	.command = node_received,
-	.gathered = node_gathered,
+	.part = node_part,
 	.closed = node_closed,
 };
 

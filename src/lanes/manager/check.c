@@ -59,7 +59,7 @@ static void take_records(struct check *check, const struct core *core)
 }
 
 /* All identifiers that records of an interconnect hold, as {pool: [ids]}. */
-static json_t *gather_held(const struct check *check, const char *interconnect)
+static json_t *collect_held(const struct check *check, const char *interconnect)
 {
 	json_t *sets = json_object();
 
@@ -88,7 +88,7 @@ static void compare_pools(struct check *check, const struct core *core)
 
 	json_object_foreach (json_object_get(view, "pools"), interconnect,
 			     pools) {
-		json_t *held = gather_held(check, interconnect);
+		json_t *held = collect_held(check, interconnect);
 		json_t *taken = json_object();
 		const char *name;
 		json_t *pool;

@@ -16,7 +16,7 @@
 #include "lanes/manager/session.h"
 #include "lanes/manager/member.h"
 #include "lanes/manager/lease.h"
-#include "lanes/proto/gather.h"
+#include "lanes/proto/combined.h"
 
 static bool on_member(void *ctx, const struct fanout_command *command,
 		      const char *node,
@@ -63,9 +63,9 @@ static void on_answered(void *ctx, const struct fanout_command *command,
 {
 	struct engine *engine = ctx;
 
-	if (answer->is_heard) {
+	if (answer->is_own) {
 		engine->counters.answer_count++;
-		member_heard(engine, answer->node);
+		member_contacted(engine, answer->node);
 		if (command->op == COMMAND_APPLY && answer->result == -EEXIST)
 			look_now(engine, answer->node);
 		if (command->op == COMMAND_REVOKE && answer->result == 0)
@@ -120,7 +120,7 @@ static void on_late(void *ctx, const struct fanout_command *command,
 		.text = "",
 	};
 
-	member_heard(engine, answer->node);
+	member_contacted(engine, answer->node);
 	if (command->op == COMMAND_LEASE) {
 		member_leased_late(engine, answer->node, answer->incarnation,
 				   asked_ms);
@@ -144,6 +144,6 @@ static const struct fanout_ops fanout_ops = {
 
 void engine_fanouts_create(struct engine *engine)
 {
-	static_assert(CORE_NODES_MAX <= GATHER_PLACES_MAX, "any command fits");
+	static_assert(CORE_NODES_MAX <= COMBINED_NODES_MAX, "any command fits");
 	engine->fanouts = fanouts_create(&fanout_ops, engine, &engine->rounds);
 }

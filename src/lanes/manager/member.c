@@ -221,7 +221,7 @@ struct member *member_register(struct engine *engine, struct session *session,
 		tell_address(engine, member, member->address_size);
 	}
 	member->leased_ms = now_ms;
-	member->heard_ms = now_ms;
+	member->seen_ms = now_ms;
 	member_tell_drivers(engine, member, registration);
 	link_to(engine, member, session);
 	return member;
@@ -277,12 +277,12 @@ void member_check_all(struct engine *engine)
 
 /* --- leases --- */
 
-void member_heard(struct engine *engine, const char *node)
+void member_contacted(struct engine *engine, const char *node)
 {
 	struct member *member = member_find(engine, node);
 
 	if (member != NULL)
-		member->heard_ms = engine_now_ms(engine);
+		member->seen_ms = engine_now_ms(engine);
 }
 
 void member_leased(struct engine *engine, const char *node)

@@ -34,7 +34,7 @@ struct member {
 	struct session *session;         /* its link, or NULL */
 	bool is_greeted;    /* HELLO was sent, in this incarnation */
 	uint64_t leased_ms; /* it registered, or confirmed a LEASE */
-	uint64_t heard_ms;
+	uint64_t seen_ms;
 	uint64_t look_ms;     /* when it is asked again; look.c */
 	uint64_t look_number; /* of the look under way; 0: none */
 	uint32_t key_id;      /* the newest that it has shown; 0: none */
@@ -66,7 +66,7 @@ void member_clear(struct engine *engine);
 void member_check_all(struct engine *engine);
 
 /* It has answered by a collective. */
-void member_heard(struct engine *engine, const char *node);
+void member_contacted(struct engine *engine, const char *node);
 /* It has confirmed a LEASE. */
 void member_leased(struct engine *engine, const char *node);
 /* The same, when it was given up: it was alive when it was asked. */

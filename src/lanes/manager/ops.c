@@ -306,7 +306,7 @@ static int run_quarantine_release(struct manager_call *call,
 }
 
 /* When each node answered last, its key, and how its drivers work. */
-static void add_heard(const struct engine *engine, json_t *view)
+static void add_contacts(const struct engine *engine, json_t *view)
 {
 	uint64_t now_ms = engine_now_ms(engine);
 	size_t index;
@@ -322,7 +322,7 @@ static void add_heard(const struct engine *engine, json_t *view)
 			continue;
 		json_object_set_new(
 			node, "seen_ms",
-			json_integer((json_int_t)(now_ms - member->heard_ms)));
+			json_integer((json_int_t)(now_ms - member->seen_ms)));
 		if (member->key_id != 0)
 			json_object_set_new(node, "key",
 					    json_integer(member->key_id));
@@ -343,7 +343,7 @@ static int run_node_list(struct manager_call *call,
 			 error) < 0)
 		return error->code;
 	view = core_view_nodes(call->engine->core, &call->caller, after);
-	add_heard(call->engine, view);
+	add_contacts(call->engine, view);
 	answer_view(call, view);
 	return 0;
 }

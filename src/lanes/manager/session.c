@@ -169,13 +169,13 @@ void engine_node_opened(struct engine *engine, uint64_t peer,
 	session->peer = peer;
 	HASH_ADD(hh, engine->sessions, peer, sizeof(session->peer), session);
 	memory_have(session->hh.tbl);
-	session->heard_ms = engine_now_ms(engine);
-	session->challenged_ms = session->heard_ms;
+	session->seen_ms = engine_now_ms(engine);
+	session->challenged_ms = session->seen_ms;
 	snprintf(session->address, sizeof(session->address), "%s", address);
 	engine->session_count++;
 	wait_begin(engine, session);
 	if (engine->session_scan_ms == DEADLINE_NONE)
-		engine->session_scan_ms = session->heard_ms + SCAN_MS;
+		engine->session_scan_ms = session->seen_ms + SCAN_MS;
 	if (engine->halted_epoch != 0)
 		session_refuse(engine, session, HALT_TEXT);
 	else if (engine->core != NULL)
@@ -312,9 +312,9 @@ void engine_node_received(struct engine *engine, uint64_t peer,
 
 	if (session == NULL || session->is_refused)
 		return;
-	session->heard_ms = engine_now_ms(engine);
+	session->seen_ms = engine_now_ms(engine);
 	if (session->member != NULL)
-		session->member->heard_ms = session->heard_ms;
+		session->member->seen_ms = session->seen_ms;
 	if (frame_parse(bytes, size, &frame) == 0)
 		on_frame(engine, session, &frame);
 	else
@@ -338,12 +338,12 @@ static void check(struct engine *engine, struct session *session,
 				       "the registration took too long");
 		return;
 	}
-	if (now_ms >= session->heard_ms + ENGINE_SILENCE_MS) {
+	if (now_ms >= session->seen_ms + ENGINE_SILENCE_MS) {
 		session_refuse(engine, session,
 			       "no message from the node for too long");
 		return;
 	}
-	if (now_ms >= session->heard_ms + ENGINE_PING_MS &&
+	if (now_ms >= session->seen_ms + ENGINE_PING_MS &&
 	    now_ms >= session->pinged_ms + ENGINE_PING_MS) {
 		session->pinged_ms = now_ms;
 		session_send(engine, session, &ping, sizeof(ping));

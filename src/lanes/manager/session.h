@@ -14,7 +14,7 @@ struct session {
 	bool is_refused;        /* it is being closed, and read no more */
 	uint64_t challenged_ms; /* or opened */
 	uint64_t challenge;     /* number of the last one */
-	uint64_t heard_ms;
+	uint64_t seen_ms;
 	uint64_t pinged_ms;
 	uint8_t nonce[NONCE_SIZE];
 	bool is_waiting;             /* in engine.waiting */

@@ -241,19 +241,19 @@ static void on_returned(void *ctx)
 	node_endpoint_returned(node->endpoint);
 }
 
-static void on_gathered(void *ctx, uint64_t round, const void *bytes,
-			size_t size, bool is_last)
+static void on_answer(void *ctx, uint64_t round, const void *bytes, size_t size,
+		      bool is_last)
 {
 	struct node_role *node = ctx;
 
-	node_endpoint_gathered(node->endpoint, round, bytes, size, is_last);
+	node_endpoint_answer(node->endpoint, round, bytes, size, is_last);
 }
 
 static const struct agent_ops agent_ops = {
 	.dial = on_dial,
 	.ask = on_ask,
 	.hops = on_hops,
-	.gathered = on_gathered,
+	.answer = on_answer,
 	.returned = on_returned,
 };
 

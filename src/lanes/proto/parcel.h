@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "lanes/proto/message.h"
 
-/* Bytes of one part of a gathered answer: a whole CONFIRM fits. */
+/* Bytes of one part of a combined answer: a whole CONFIRM fits. */
 #define PARCEL_PART_MIN 8192
 #define PARCEL_PART_MAX FRAME_SIZE_MAX
 

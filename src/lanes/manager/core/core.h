@@ -426,7 +426,7 @@ void core_notified(struct core *core, const char *node, uint64_t id,
 /*
  * --- views: new JSON objects with the members of the client protocol's
  * answers; NULL when memory is out. What only the caller knows is left to it
- * (heard_ms of a node). Long ones stop at CORE_VIEW_BYTES_MAX or
+ * (seen_ms of a node). Long ones stop at CORE_VIEW_BYTES_MAX or
  * CORE_VIEW_JOBS_MAX and have `more`, and `after`: what the next view is given as
  * that. NULL or 0 begins. ---
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What comes back: gathered answers, of which nothing is believed but the tags
+ * What comes back: combined answers, of which nothing is believed but the tags
  * of the nodes. A set is true as a whole or not at all; what was asked under
  * another sequence than the last is no answer any more.
  */
@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "lanes/manager/fanout/internal.h"
-#include "lanes/proto/gather.h"
+#include "lanes/proto/combined.h"
 #include "lanes/proto/nid.h"
 
 void fanout_answer_set(struct fanout *fanout, struct fanout_target *target,
@@ -24,31 +24,31 @@ void fanout_answer_set(struct fanout *fanout, struct fanout_target *target,
 	target->is_answered = true;
 	target->is_unnotified = true;
 	target->round = NULL;
-	DL_APPEND(fanout->untold, target);
+	DL_APPEND(fanout->pending, target);
 	fanout->open_count--;
 	fanout->owner->next_ms = 0;
 }
 
 /* The node itself says so. */
-static void answer_hear(const struct fanout_round *round,
+static void answer_take(const struct fanout_round *round,
 			struct fanout_target *target, int result,
 			const char *text)
 {
 	fanout_answer_set(round->fanout, target, result, text);
-	target->answer->is_heard = true;
+	target->answer->is_own = true;
 	target->answer->key_id = round->command->header.key_id;
 	target->is_confirmed = result == 0;
 }
 
 /* The target has done it, and was given up. */
-static void answer_hear_late(const struct fanout_round *round,
+static void answer_take_late(const struct fanout_round *round,
 			     struct fanout_target *target,
 			     const uint8_t incarnation[INCARNATION_SIZE])
 {
 	memcpy(target->answer->incarnation, incarnation, INCARNATION_SIZE);
 	target->asked_ms = round->started_ms;
 	target->is_confirmed = true;
-	DL_APPEND(round->fanout->untold, target);
+	DL_APPEND(round->fanout->pending, target);
 	round->fanout->owner->next_ms = 0;
 }
 
@@ -70,20 +70,20 @@ static bool is_late(const struct fanout_target *target,
 	       fanout_wants_late(round->fanout);
 }
 
-static struct gather_node node_now(void *ctx, uint32_t index)
+static struct combined_node node_now(void *ctx, uint32_t index)
 {
 	const struct fanout_round *round = ctx;
 	const struct fanout_target *target = &round->fanout->targets[index];
 
-	return (struct gather_node){ .name = target->answer->node,
-				     .incarnation = target->incarnation };
+	return (struct combined_node){ .name = target->answer->node,
+				       .incarnation = target->incarnation };
 }
 
 /* As it was when the round began. */
-static struct gather_node node_then(void *ctx, uint32_t index)
+static struct combined_node node_then(void *ctx, uint32_t index)
 {
 	const struct fanout_former *former = fanout_round_former(ctx, index);
-	struct gather_node node = node_now(ctx, index);
+	struct combined_node node = node_now(ctx, index);
 
 	if (former != NULL)
 		node.incarnation = former->incarnation;
@@ -91,7 +91,7 @@ static struct gather_node node_then(void *ctx, uint32_t index)
 }
 
 static void take_set(struct fanouts *fanouts, struct fanout_round *round,
-		     const struct gather_set *set)
+		     const struct combined_set *set)
 {
 	struct fanout *fanout = round->fanout;
 	const struct node_master *masters;
@@ -99,12 +99,12 @@ static void take_set(struct fanouts *fanouts, struct fanout_round *round,
 	const struct command *header = &round->command->header;
 	bool is_of_then = round->formers != NULL;
 	int result =
-		gather_verify(set, header, masters, count, node_then, round);
+		combined_verify(set, header, masters, count, node_then, round);
 
 	if (result < 0 && is_of_then) {
 		is_of_then = false;
-		result = gather_verify(set, header, masters, count, node_now,
-				       round);
+		result = combined_verify(set, header, masters, count, node_now,
+					 round);
 	}
 
 	idset_foreach (index, set->places) {
@@ -114,13 +114,13 @@ static void take_set(struct fanouts *fanouts, struct fanout_round *round,
 		if (is_of_then && fanout_round_former(round, index) != NULL)
 			continue;
 		if (result == 0 && is_late(target, round)) {
-			answer_hear_late(round, target, target->incarnation);
+			answer_take_late(round, target, target->incarnation);
 			continue;
 		}
 		if (!is_wanted(target, round))
 			continue;
 		if (result == 0) {
-			answer_hear(round, target, 0, "");
+			answer_take(round, target, 0, "");
 		} else {
 			target->is_suspect = true;
 			fanouts->counters.false_count++;
@@ -166,7 +166,7 @@ static void take_confirm(const struct fanout_round *round,
 	if (target == NULL || !answers(confirm, &round->command->header))
 		return;
 	if (confirm->result == 0 && is_late(target, round))
-		answer_hear_late(round, target, confirm->incarnation);
+		answer_take_late(round, target, confirm->incarnation);
 	if (!is_wanted(target, round))
 		return;
 	if (is_too_early(confirm)) {
@@ -179,7 +179,7 @@ static void take_confirm(const struct fanout_round *round,
 	answer->reason = memory_text(confirm->reason);
 	answer->said = take_ptr(confirm->answer);
 	answer->said_size = confirm->answer_size;
-	answer_hear(round, target, confirm->result, answer->reason);
+	answer_take(round, target, confirm->result, answer->reason);
 	answer->has_shown = confirm->key_id == answer->key_id;
 	memcpy(answer->incarnation, confirm->incarnation, INCARNATION_SIZE);
 }
@@ -205,22 +205,22 @@ void fanouts_part(struct fanouts *fanouts, uint64_t id, const void *bytes,
 		  size_t size)
 {
 	const uint8_t *carried;
-	struct gather gather;
+	struct combined combined;
 	struct fanout_round *round;
 	size_t cursor = 0, carried_size;
 
 	HASH_FIND(hh, fanouts->rounds, &id, sizeof(id), round);
 	if (round == NULL || size == 0)
 		return;
-	memory_check(gather_init(&gather,
-				 (uint32_t)round->fanout->command->node_count));
+	memory_check(combined_init(
+		&combined, (uint32_t)round->fanout->command->node_count));
 	/* What cannot be read leaves its nodes out. */
-	if (memory_check(gather_merge(&gather, bytes, size)) == 0) {
-		for (size_t i = 0; i < gather.set_count; i++)
-			take_set(fanouts, round, &gather.sets[i]);
-		while (gather_carried_next(&gather, &cursor, &carried,
-					   &carried_size))
+	if (memory_check(combined_merge(&combined, bytes, size)) == 0) {
+		for (size_t i = 0; i < combined.set_count; i++)
+			take_set(fanouts, round, &combined.sets[i]);
+		while (combined_carried_next(&combined, &cursor, &carried,
+					     &carried_size))
 			take_carried(fanouts, round, carried, carried_size);
 	}
-	gather_fini(&gather);
+	combined_fini(&combined);
 }

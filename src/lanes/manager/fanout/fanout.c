@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 #include "base/seam.h"
-#include "lanes/proto/gather.h"
+#include "lanes/proto/combined.h"
 #include "lanes/proto/nid.h"
 
 struct fanout_command *fanout_command_create(enum command_op op,
@@ -187,12 +187,12 @@ static void look(struct fanouts *fanouts, struct fanout *fanout,
 	}
 }
 
-static void tell(struct fanouts *fanouts, struct fanout *fanout)
+static void report(struct fanouts *fanouts, struct fanout *fanout)
 {
 	struct fanout_target *target;
 
-	while ((target = fanout->untold) != NULL) {
-		DL_DELETE(fanout->untold, target);
+	while ((target = fanout->pending) != NULL) {
+		DL_DELETE(fanout->pending, target);
 		if (target->is_unnotified)
 			fanouts->ops->answered(fanouts->ctx, fanout->command,
 					       target->answer);
@@ -240,12 +240,12 @@ void fanouts_tick(struct fanouts *fanouts, uint64_t now_ms)
 	DL_FOREACH_SAFE (fanouts->list, fanout, next) {
 		if (now_ms >= fanout->next_ms && !fanout->is_over)
 			look(fanouts, fanout, now_ms);
-		tell(fanouts, fanout);
+		report(fanouts, fanout);
 		if (fanout->open_count == 0)
 			finish(fanouts, fanout);
 	}
 	DL_FOREACH (fanouts->list, fanout) {
-		if (fanout->untold != NULL)
+		if (fanout->pending != NULL)
 			next_ms = 0;
 		else if (fanout->next_ms < next_ms)
 			next_ms = fanout->next_ms;
@@ -301,7 +301,7 @@ void fanouts_start(struct fanouts *fanouts,
 {
 	struct fanout *fanout = memory_alloc(sizeof(*fanout));
 
-	assert(command_owned->node_count <= GATHER_PLACES_MAX);
+	assert(command_owned->node_count <= COMBINED_NODES_MAX);
 	fanout->owner = fanouts;
 	fanout->command = command_owned;
 	fanout->is_new = true;

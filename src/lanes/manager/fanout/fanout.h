@@ -140,7 +140,7 @@ DEFINE_AUTO(struct fanout_command, fanout_command_destroy)
 struct fanout_answer {
 	const char *node;
 	int result;
-	bool is_heard;    /* from the node itself */
+	bool is_own;      /* from the node itself */
 	bool has_shown;   /* it has the key that signed the command */
 	uint32_t key_id;  /* of that key */
 	char *reason;     /* its own text; NULL: it said "done", or nothing */
@@ -196,7 +196,7 @@ void fanouts_destroy(struct fanouts *fanouts);
 DEFINE_AUTO(struct fanouts, fanouts_destroy)
 void fanouts_clear(struct fanouts *fanouts);
 
-/* At most GATHER_PLACES_MAX nodes. */
+/* At most COMBINED_NODES_MAX nodes. */
 void fanouts_start(struct fanouts *fanouts,
 		   struct fanout_command *command_owned, uint64_t now_ms);
 /* A node has registered, and HELLO was sent. */

@@ -28,8 +28,8 @@ struct fanout_target {
 	struct fanout_round *round; /* NULL: in none */
 	uint8_t incarnation[INCARNATION_SIZE];     /* that was asked */
 	uint8_t incarnation_now[INCARNATION_SIZE]; /* looked up last */
-	struct fanout_target *prev, *next;         /* of those to be told */
-	UT_hash_handle hh;                         /* by nid */
+	struct fanout_target *prev, *next; /* of those that are pending */
+	UT_hash_handle hh;                 /* by nid */
 };
 
 /* A target of a round that has registered as another incarnation since. */
@@ -62,7 +62,7 @@ struct fanout {
 	struct signed_command *signed_commands;
 	struct fanout_round *rounds;
 	size_t flat_count; /* of them, separate ones */
-	struct fanout_target *untold;
+	struct fanout_target *pending;
 	bool is_over; /* it only listens for those who are late */
 	bool is_new;  /* who is up is to be looked up again */
 	uint64_t deadline_ms;
@@ -82,7 +82,7 @@ struct fanouts {
 	struct fanout_counters counters;
 };
 
-/* The answer of a target that is open; it is told with the next tick. */
+/* The answer of a target that is open; reported with the next tick. */
 void fanout_answer_set(struct fanout *fanout, struct fanout_target *target,
 		       int result, const char *text);
 

@@ -48,7 +48,7 @@ void round_settle(struct round *round)
 		return;
 	if (!round->is_cancelled)
 		round_ready(round);
-	else if (!round->is_told)
+	else if (!round->is_handed_out)
 		round_destroy(round);
 }
 
@@ -220,7 +220,7 @@ struct round_seam rounds_seam(struct rounds *rounds)
 
 static void hand_out(struct rounds *rounds, struct round *round)
 {
-	round->is_told = true;
+	round->is_handed_out = true;
 	while (round->parts != NULL && !round->is_cancelled) {
 		struct buffer *buffer = round->parts;
 
@@ -229,7 +229,7 @@ static void hand_out(struct rounds *rounds, struct round *round)
 				     buffer->size);
 		free(buffer);
 	}
-	round->is_told = false;
+	round->is_handed_out = false;
 	if (!round->is_begun || round->bcasts != NULL)
 		return;
 	if (!round->is_cancelled) {

@@ -25,7 +25,7 @@ struct round {
 	bool is_begun;             /* over when it has no broadcasts */
 	bool is_cancelled;         /* no events of it */
 	bool is_ready;             /* in the list of those to be handed out */
-	bool is_told;              /* is being handed out */
+	bool is_handed_out;        /* its events are being called */
 	struct round_group *named; /* in its list of those that wait */
 	uint8_t *command;
 	struct parcel parcel;

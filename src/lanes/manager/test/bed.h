@@ -226,7 +226,7 @@ void bed_node_state(struct bed *bed, const char *name, const char *state);
 struct bed_round *bed_node_asked(struct bed_node *node);
 /* How many have not reached it. */
 size_t bed_node_asked_count(const struct bed_node *node);
-/* Send up what a node says, whatever it is, as the one thing gathered. */
+/* Send up what a node says, whatever it is, as the only answer. */
 void bed_node_say(struct bed_node *node, struct bed_round *round,
 		  const struct confirm *confirm);
 /* The same, and that was its answer. */

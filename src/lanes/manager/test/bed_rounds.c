@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rounds of a test bed: they reach each node when it looks, and answers go
- * back alone, gathered as a node without others below it does.
+ * back alone, combined as a node without others below it does.
  */
 #include "bed_internal.h"
 
@@ -16,7 +16,7 @@
 #include <utlist.h>
 
 #include "base/hostlist.h"
-#include "lanes/proto/gather.h"
+#include "lanes/proto/combined.h"
 #include "lanes/proto/nid.h"
 
 #define GRACE_MS 1000 /* after the patience */
@@ -254,10 +254,11 @@ size_t bed_node_asked_count(const struct bed_node *node)
 	return count;
 }
 
-/* Add what a node says to what is gathered. */
-static void gather_one(struct gather *gather, const struct bed_round *round,
-		       const struct node_key *key,
-		       const struct confirm *confirm)
+/* Add what a node says to what is combined. */
+static void combined_one(struct combined *combined,
+			 const struct bed_round *round,
+			 const struct node_key *key,
+			 const struct confirm *confirm)
 {
 	int place = hostlist_find(round->nodes, confirm->node);
 	struct writer writer = { 0 };
@@ -265,41 +266,43 @@ static void gather_one(struct gather *gather, const struct bed_round *round,
 	assert_true(place >= 0);
 	assert_int_equal(confirm_encode(confirm, key, &writer), 0);
 	if (round->parcel.is_separate)
-		assert_int_equal(gather_carry(gather, writer.data, writer.size),
-				 0);
+		assert_int_equal(
+			combined_carry(combined, writer.data, writer.size), 0);
 	else
-		assert_int_equal(gather_add(gather, (uint32_t)place,
-					    writer.data, writer.size),
+		assert_int_equal(combined_add(combined, (uint32_t)place,
+					      writer.data, writer.size),
 				 0);
 	writer_fini(&writer);
 }
 
-static void gather_begin(struct gather *gather, const struct bed_round *round)
+static void combined_begin(struct combined *combined,
+			   const struct bed_round *round)
 {
-	assert_int_equal(
-		gather_init(gather, (uint32_t)hostlist_count(round->nodes)), 0);
+	assert_int_equal(combined_init(combined,
+				       (uint32_t)hostlist_count(round->nodes)),
+			 0);
 }
 
-static void gather_send(struct bed *bed, struct gather *gather,
-			const struct bed_round *round)
+static void combined_send(struct bed *bed, struct combined *combined,
+			  const struct bed_round *round)
 {
 	struct writer writer = { 0 };
 
-	assert_int_equal(gather_encode(gather, &writer), 0);
+	assert_int_equal(combined_encode(combined, &writer), 0);
 	assert_true(writer.size <= round->parcel.part_bytes);
 	engine_round_part(bed->engine, round->id, writer.data, writer.size);
 	writer_fini(&writer);
-	gather_fini(gather);
+	combined_fini(combined);
 }
 
 void bed_node_say(struct bed_node *node, struct bed_round *round,
 		  const struct confirm *confirm)
 {
-	struct gather gather;
+	struct combined combined;
 
-	gather_begin(&gather, round);
-	gather_one(&gather, round, &node->key, confirm);
-	gather_send(node->bed, &gather, round);
+	combined_begin(&combined, round);
+	combined_one(&combined, round, &node->key, confirm);
+	combined_send(node->bed, &combined, round);
 }
 
 void bed_node_answer(struct bed_node *node, struct bed_round *round,
@@ -366,9 +369,9 @@ void bed_node_silence(struct bed_node *node, bool is_silent)
 static void lease(struct bed *bed, struct bed_round *round)
 {
 	struct bed_known *known;
-	struct gather gather;
+	struct combined combined;
 
-	gather_begin(&gather, round);
+	combined_begin(&combined, round);
 	DL_FOREACH (bed->known, known) {
 		size_t place = place_find(round, known->name);
 		struct confirm confirm;
@@ -377,11 +380,11 @@ static void lease(struct bed *bed, struct bed_round *round)
 			continue;
 		confirm_answer(&round->command, known->name, known->incarnation,
 			       0, &confirm);
-		gather_one(&gather, round, &known->key, &confirm);
+		combined_one(&combined, round, &known->key, &confirm);
 		round->has_answered[place] = true;
 		bed->lease_count++;
 	}
-	gather_send(bed, &gather, round);
+	combined_send(bed, &combined, round);
 	if (!round->is_over)
 		bed_round_end(bed, round, -EHOSTUNREACH);
 }

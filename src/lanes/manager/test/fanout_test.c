@@ -220,7 +220,7 @@ static void a_node_that_was_rebooted_meanwhile_has_failed(void **state)
 	assert_int_equal(scene_count_quarantined(scene), 0);
 }
 
-static void a_query_gathers_what_each_node_says(void **state)
+static void a_query_collects_what_each_node_says(void **state)
 {
 	struct scene *scene = *state;
 	struct bed *bed = scene->bed;
@@ -375,7 +375,7 @@ int main(void)
 		TEST(a_node_that_registers_again_gets_the_apply_anew),
 		TEST(a_node_that_is_not_registered_yet_is_asked_again),
 		TEST(a_node_that_was_rebooted_meanwhile_has_failed),
-		TEST(a_query_gathers_what_each_node_says),
+		TEST(a_query_collects_what_each_node_says),
 		TEST(node_clean_never_takes_all),
 		TEST(a_node_that_leaves_the_configuration_is_not_waited_for),
 		TEST(a_failed_commit_forgets_what_was_sent),

@@ -79,8 +79,8 @@ struct agent_ops {
 	 * A part of the answer to a round, which is copied. is_last: the
 	 * round is over. NULL: there are none.
 	 */
-	void (*gathered)(void *ctx, uint64_t round, const void *bytes,
-			 size_t size, bool is_last);
+	void (*answer)(void *ctx, uint64_t round, const void *bytes,
+		       size_t size, bool is_last);
 	/*
 	 * The manager has greeted us, and nothing has come from it by
 	 * collectives for the lease: it may be another start of it. NULL: no
@@ -161,7 +161,7 @@ int agent_guard_received(struct agent *agent, const void *reply, size_t size);
  * --- collectives: commands that come by them (doc/rfc/fan-out.md) ---
  *
  * A number of the owner's names one that goes through this node, until its
- * answer ended. It is received at most once, gathers any number of parts from
+ * answer ended. It is received at most once, gets any number of parts from
  * the nodes below, and is closed once; then its answer ends, maybe from within.
  * More than AGENT_ROUNDS_MAX at once are answered with nothing, as is one
  * whose command does not come or cannot be read.
@@ -172,8 +172,8 @@ void agent_round_command(struct agent *agent, uint64_t round,
 			 const void *payload, size_t size, const void *bulk,
 			 size_t bulk_size);
 /* A part of the answer of a node below. */
-void agent_round_gathered(struct agent *agent, uint64_t round,
-			  const void *bytes, size_t size);
+void agent_round_part(struct agent *agent, uint64_t round, const void *bytes,
+		      size_t size);
 /* No more will come from below. */
 void agent_round_closed(struct agent *agent, uint64_t round);
 

@@ -162,7 +162,7 @@ static void command_done(struct agent *agent, void *arg,
 
 	agent->command_count--;
 	if (round)
-		agent_round_heard(agent, round, reply);
+		agent_round_answered(agent, round, reply);
 	if (reply->size == 0 && reply->result < 0)
 		warn_of_command(agent, reply);
 	if (reply->result == 0)

@@ -56,9 +56,9 @@ struct link {
 	uint64_t dial_ms;
 	uint32_t pause_ms;
 	uint64_t greet_ms; /* by when HELLO has to be here */
-	uint64_t heard_ms;
+	uint64_t seen_ms;
 	uint64_t pinged_ms;
-	uint64_t used_ms;   /* when more than a PING was sent or heard */
+	uint64_t used_ms;   /* when more than a PING was sent or received */
 	uint64_t epoch;     /* in which we were greeted last */
 	uint64_t leased_ms; /* until when the manager holds us for up */
 	bool is_refused;
@@ -157,7 +157,7 @@ struct agent_round; /* round.c */
 
 /*
  * Hand a command to the guard. round: the collective that has brought it, which
- * is told by agent_round_heard(); NULL: it was the link. -EAGAIN: there are too many,
+ * gets the reply by agent_round_answered(); NULL: it was the link. -EAGAIN: there are too many,
  * and the errors of agent_ask().
  */
 int commands_take(struct agent *agent, const void *bytes, size_t size,
@@ -168,8 +168,8 @@ void commands_answer(struct agent *agent, const struct guard_request *request);
 /* --- round.c: collectives that go through this node --- */
 
 /* What the guard says to the command of it. */
-void agent_round_heard(struct agent *agent, struct agent_round *round,
-		       const struct guard_reply *reply);
+void agent_round_answered(struct agent *agent, struct agent_round *round,
+			  const struct guard_reply *reply);
 /* A CONFIRM was made later: for those that still wait for it. */
 void agent_rounds_confirm(struct agent *agent, uint64_t sequence,
 			  const void *confirm, size_t size);

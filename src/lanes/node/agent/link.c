@@ -114,7 +114,7 @@ static void link_recalled(struct agent *agent)
 	else if (link->state != LINK_DOWN || link->dial_ms <= dial_ms)
 		return;
 	log_info(agent->options.log,
-		 "the manager has begun anew manager=%s epoch=%llu",
+		 "the manager has started again manager=%s epoch=%llu",
 		 agent->manager, (unsigned long long)agent->epoch);
 	link->dial_ms = dial_ms;
 }
@@ -123,8 +123,8 @@ void link_leased(struct agent *agent, uint32_t lease_s)
 {
 	struct link *link = &agent->link;
 
-	link->heard_ms = agent_now_ms(agent);
-	link->leased_ms = link->heard_ms + (uint64_t)lease_s * 1000;
+	link->seen_ms = agent_now_ms(agent);
+	link->leased_ms = link->seen_ms + (uint64_t)lease_s * 1000;
 	/* Another manager has begun: it does not know yet that we are here. */
 	if (link->epoch != agent->epoch)
 		link_recalled(agent);
@@ -179,9 +179,9 @@ static void link_return(struct agent *agent)
 		link_dial(agent);
 		return;
 	}
-	/* All the others have not heard of the manager either. */
+	/* The manager is silent to all the others, too. */
 	log_warning(agent->options.log,
-		    "nothing was heard of the manager for the lease manager=%s",
+		    "the lease has expired without a message manager=%s",
 		    agent->manager);
 	link->state = LINK_DOWN;
 	link->dial_ms =
@@ -360,9 +360,9 @@ void agent_manager_opened(struct agent *agent, uint64_t peer)
 	if (link->state != LINK_DIALING || link->peer != peer)
 		return;
 	link->state = LINK_OPEN;
-	link->heard_ms = agent_now_ms(agent);
-	link->pinged_ms = link->heard_ms;
-	link->greet_ms = link->heard_ms + AGENT_GREET_MS;
+	link->seen_ms = agent_now_ms(agent);
+	link->pinged_ms = link->seen_ms;
+	link->greet_ms = link->seen_ms + AGENT_GREET_MS;
 }
 
 void agent_manager_received(struct agent *agent, uint64_t peer,
@@ -377,9 +377,9 @@ void agent_manager_received(struct agent *agent, uint64_t peer,
 		link_drop(agent, "the manager sent what is no message");
 		return;
 	}
-	link->heard_ms = agent_now_ms(agent);
+	link->seen_ms = agent_now_ms(agent);
 	if (frame.type != FRAME_PING && frame.type != FRAME_PONG)
-		link->used_ms = link->heard_ms;
+		link->used_ms = link->seen_ms;
 	switch (frame.type) {
 	case FRAME_CHALLENGE:
 		challenged(agent, &frame);
@@ -417,8 +417,8 @@ void agent_manager_closed(struct agent *agent, uint64_t peer, int reason)
 
 static uint64_t ping_ms(const struct link *link)
 {
-	uint64_t quiet_ms = link->heard_ms > link->pinged_ms ? link->heard_ms
-							     : link->pinged_ms;
+	uint64_t quiet_ms = link->seen_ms > link->pinged_ms ? link->seen_ms
+							    : link->pinged_ms;
 
 	return quiet_ms + AGENT_PING_MS;
 }
@@ -442,7 +442,7 @@ uint64_t link_deadline_ms(const struct agent *agent)
 	}
 	return deadline_min(
 		deadline_min(deadline_min(ping_ms(link), idle_ms(agent)),
-			     link->heard_ms + AGENT_LEASE_MS),
+			     link->seen_ms + AGENT_LEASE_MS),
 		link->owed_is_asked ? DEADLINE_NONE : link->owed_ms);
 }
 
@@ -457,8 +457,8 @@ void link_tick(struct agent *agent)
 		 now_ms >= link->greet_ms)
 		link_drop(agent, "the manager did not greet in time");
 	else if (link->state == LINK_UP &&
-		 now_ms >= link->heard_ms + AGENT_LEASE_MS)
-		link_drop(agent, "nothing was heard of the manager");
+		 now_ms >= link->seen_ms + AGENT_LEASE_MS)
+		link_drop(agent, "the manager sent nothing in time");
 	else if (link->state == LINK_UP && now_ms >= idle_ms(agent))
 		link_rest(agent);
 	else if (link->state == LINK_IDLE &&

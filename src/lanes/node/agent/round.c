@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A round that goes through this node: its command goes to the guard, and
- * our answer goes up together with what the nodes below have gathered. What
+ * our answer goes up together with what the nodes below have combined. What
  * comes from below is not believed: the manager checks it. Somebody below can
  * spoil what he is combined with, which the manager then asks again.
  *
- * What is gathered may come before the command, which may be bulk data, and
+ * What comes from below may come before the command, which may be bulk data, and
  * waits for it: before, nobody knows how many places there are. An answer of
  * ours that takes longer than the parcel's patience is not waited for.
  */
@@ -15,17 +15,17 @@
 
 #include "base/hostlist.h"
 #include "base/memory.h"
-#include "lanes/proto/gather.h"
+#include "lanes/proto/combined.h"
 #include "lanes/proto/parcel.h"
 #include "lanes/node/agent/internal.h"
 
-/* What a carried confirmation costs, and an empty gathered answer. */
+/* What a carried confirmation costs, and an empty combined answer. */
 #define CARRY_SIZE 4
 #define HEAD_SIZE  64
 
 struct agent_round {
 	uint64_t id;
-	bool is_told;     /* the command is known, and gather is ready */
+	bool has_command; /* and combined is ready */
 	bool is_separate; /* see struct parcel */
 	uint32_t part_bytes;
 	uint32_t place;      /* ours in the command */
@@ -35,7 +35,7 @@ struct agent_round {
 	bool is_over;        /* the answer has ended */
 	uint64_t sequence;   /* of the command; 0: not known yet */
 	uint64_t patient_ms; /* until when our answer is waited for */
-	struct gather gather;
+	struct combined combined;
 	struct writer early; /* blobs that came before the command */
 	UT_hash_handle hh;
 };
@@ -59,7 +59,7 @@ static struct agent_round *round_get(struct agent *agent, uint64_t id,
 static void round_destroy(struct agent *agent, struct agent_round *round)
 {
 	HASH_DEL(agent->rounds, round);
-	gather_fini(&round->gather);
+	combined_fini(&round->combined);
 	writer_fini(&round->early);
 	free(round);
 }
@@ -69,29 +69,31 @@ static void round_destroy(struct agent *agent, struct agent_round *round)
 static void send_part(struct agent *agent, struct agent_round *round,
 		      bool is_last)
 {
-	uint32_t place_count = round->gather.place_count;
+	uint32_t place_count = round->combined.place_count;
 	struct writer part = { 0 };
 
-	if (round->is_told)
-		memory_check(gather_encode(&round->gather, &part));
+	if (round->has_command)
+		memory_check(combined_encode(&round->combined, &part));
 	if (part.size > 0 || is_last)
-		agent->options.ops->gathered(agent->options.ops_ctx, round->id,
-					     part.data, part.size, is_last);
+		agent->options.ops->answer(agent->options.ops_ctx, round->id,
+					   part.data, part.size, is_last);
 	writer_fini(&part);
 	if (is_last)
 		return;
-	gather_fini(&round->gather);
-	(void)gather_init(&round->gather, place_count);
+	combined_fini(&round->combined);
+	(void)combined_init(&round->combined, place_count);
 }
 
 /* Room for so many bytes more; false: they do not even fit in an empty part. */
 static bool make_room(struct agent *agent, struct agent_round *round,
 		      size_t size)
 {
-	if (gather_encoded_size(&round->gather) + size > round->part_bytes &&
-	    !gather_is_empty(&round->gather))
+	if (combined_encoded_size(&round->combined) + size >
+		    round->part_bytes &&
+	    !combined_is_empty(&round->combined))
 		send_part(agent, round, false);
-	return gather_encoded_size(&round->gather) + size <= round->part_bytes;
+	return combined_encoded_size(&round->combined) + size <=
+	       round->part_bytes;
 }
 
 /* End what has all, and free what nobody comes back to. */
@@ -114,24 +116,24 @@ static void add_own(struct agent *agent, struct agent_round *round,
 	if (!make_room(agent, round, size + CARRY_SIZE + HEAD_SIZE))
 		return;
 	if (!round->is_separate)
-		result =
-			gather_add(&round->gather, round->place, confirm, size);
+		result = combined_add(&round->combined, round->place, confirm,
+				      size);
 	/* Somebody below has said to be us. */
 	if (result == -EEXIST)
-		(void)gather_carry(&round->gather, confirm, size);
+		(void)combined_carry(&round->combined, confirm, size);
 }
 
 static void add_below(struct agent *agent, struct agent_round *round,
 		      const void *bytes, size_t size)
 {
 	if (size > 0 && make_room(agent, round, size))
-		(void)gather_merge(&round->gather, bytes, size);
+		(void)combined_merge(&round->combined, bytes, size);
 }
 
 /* --- our own answer --- */
 
-void agent_round_heard(struct agent *agent, struct agent_round *round,
-		       const struct guard_reply *reply)
+void agent_round_answered(struct agent *agent, struct agent_round *round,
+			  const struct guard_reply *reply)
 {
 	bool is_awaited = reply->result == 0 && (reply->op == COMMAND_QUERY ||
 						 reply->op == COMMAND_CLEAN);
@@ -172,7 +174,7 @@ static int places_find(const struct agent *agent, struct agent_round *round,
 	if (place < 0)
 		return place;
 	round->place = (uint32_t)place;
-	return gather_init(&round->gather, (uint32_t)count);
+	return combined_init(&round->combined, (uint32_t)count);
 }
 
 static void take_early(struct agent *agent, struct agent_round *round)
@@ -196,7 +198,7 @@ void agent_round_command(struct agent *agent, uint64_t id, const void *payload,
 	struct agent_round *round = round_get(agent, id, true);
 	struct parcel parcel;
 
-	if (!round || round->is_told ||
+	if (!round || round->has_command ||
 	    parcel_decode(payload, size, &parcel) < 0)
 		return;
 	if (parcel.is_bulk) {
@@ -205,7 +207,7 @@ void agent_round_command(struct agent *agent, uint64_t id, const void *payload,
 	}
 	if (places_find(agent, round, parcel.command, parcel.command_size) < 0)
 		return;
-	round->is_told = true;
+	round->has_command = true;
 	round->is_separate = parcel.is_separate;
 	round->part_bytes = parcel.part_bytes;
 	round->patient_ms = agent_now_ms(agent) + parcel.patience_ms;
@@ -215,14 +217,14 @@ void agent_round_command(struct agent *agent, uint64_t id, const void *payload,
 	take_early(agent, round);
 }
 
-void agent_round_gathered(struct agent *agent, uint64_t id, const void *bytes,
-			  size_t size)
+void agent_round_part(struct agent *agent, uint64_t id, const void *bytes,
+		      size_t size)
 {
 	struct agent_round *round = round_get(agent, id, true);
 
 	if (!round || round->is_closed)
 		return;
-	if (round->is_told)
+	if (round->has_command)
 		add_below(agent, round, bytes, size);
 	else
 		write_blob(&round->early, bytes, size);
@@ -233,8 +235,8 @@ void agent_round_closed(struct agent *agent, uint64_t id)
 	struct agent_round *round = round_get(agent, id, false);
 
 	if (!round) {
-		agent->options.ops->gathered(agent->options.ops_ctx, id, NULL,
-					     0, true);
+		agent->options.ops->answer(agent->options.ops_ctx, id, NULL, 0,
+					   true);
 		return;
 	}
 	round->is_closed = true;

@@ -95,18 +95,18 @@ static json_t *link_view(const struct agent *agent)
 {
 	const struct link *link = &agent->link;
 	const char *state = "connecting";
-	uint64_t heard_ms = 0;
+	uint64_t seen_ms = 0;
 
 	if (link->state == LINK_UP || link->state == LINK_IDLE)
 		state = "up";
 	else if (link->is_refused)
 		state = "refused";
-	if (link->heard_ms > 0)
-		heard_ms = agent_now_ms(agent) - link->heard_ms;
+	if (link->seen_ms > 0)
+		seen_ms = agent_now_ms(agent) - link->seen_ms;
 	return json_pack("{s:s, s:s, s:s, s:I, s:I}", "address", agent->manager,
 			 "state", state, "error", link->error, "epoch",
 			 (json_int_t)agent->epoch, "seen_ms",
-			 (json_int_t)heard_ms);
+			 (json_int_t)seen_ms);
 }
 
 static json_int_t time_us(const struct agent *agent)

@@ -80,10 +80,10 @@ void node_endpoint_returned(struct node_endpoint *node)
 		node_rounds_returned(node->rounds);
 }
 
-void node_endpoint_gathered(struct node_endpoint *node, uint64_t round,
-			    const void *bytes, size_t size, bool is_last)
+void node_endpoint_answer(struct node_endpoint *node, uint64_t round,
+			  const void *bytes, size_t size, bool is_last)
 {
-	node_rounds_gathered(node->rounds, round, bytes, size, is_last);
+	node_rounds_answer(node->rounds, round, bytes, size, is_last);
 }
 
 static int take_part(struct node_endpoint *node,

@@ -2,7 +2,7 @@
 /*
  * A node's part in the fan-out (doc/rfc/fan-out.md): the endpoint where the
  * manager's rounds reach it, and the service of libscoll through which its
- * agent passes commands on and gathers answers.
+ * agent passes commands on and combines answers.
  */
 #pragma once
 
@@ -24,8 +24,8 @@ struct agent;
 #define NODE_ROUNDS_MAX 256 /* that go through this node; more are refused */
 
 /*
- *	scoll_init -> node_rounds_create -> agent_create with an op `gathered`
- *	that calls node_rounds_gathered -> node_rounds_serve
+ *	scoll_init -> node_rounds_create -> agent_create with an op `answer`
+ *	that calls node_rounds_answer -> node_rounds_serve
  *	scoll_fini -> node_rounds_destroy -> agent_destroy
  *
  * After scoll_progress() the agent may want its tick at another time.
@@ -36,8 +36,7 @@ struct node_rounds;
 struct node_round_events {
 	void (*command)(void *ctx, uint64_t round, const void *payload,
 			size_t size, const void *bulk, size_t bulk_size);
-	void (*gathered)(void *ctx, uint64_t round, const void *bytes,
-			 size_t size);
+	void (*part)(void *ctx, uint64_t round, const void *bytes, size_t size);
 	void (*closed)(void *ctx, uint64_t round);
 };
 
@@ -54,9 +53,9 @@ DEFINE_AUTO(struct node_rounds, node_rounds_destroy)
  */
 int node_rounds_serve(struct node_rounds *rounds,
 		      const struct node_round_events *events, void *ctx);
-/* As `gathered` of struct agent_ops. */
-void node_rounds_gathered(struct node_rounds *rounds, uint64_t round,
-			  const void *bytes, size_t size, bool is_last);
+/* As `answer` of struct agent_ops. */
+void node_rounds_answer(struct node_rounds *rounds, uint64_t round,
+			const void *bytes, size_t size, bool is_last);
 /* As `returned` of struct agent_ops. */
 void node_rounds_returned(struct node_rounds *rounds);
 /* How many go through this node now: simulations look whether one is left. */
@@ -90,8 +89,8 @@ void node_endpoint_keys(struct node_endpoint *node,
 void node_endpoint_serve(struct node_endpoint *node, struct agent *agent);
 /* As those of struct agent_ops. */
 void node_endpoint_returned(struct node_endpoint *node);
-void node_endpoint_gathered(struct node_endpoint *node, uint64_t round,
-			    const void *bytes, size_t size, bool is_last);
+void node_endpoint_answer(struct node_endpoint *node, uint64_t round,
+			  const void *bytes, size_t size, bool is_last);
 /*
  * The manager was reached from the address `local`: open the endpoint, if there
  * is none yet, and tell the agent where it is. What fails goes to the log, and

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A round goes through this node from pre_request until its answer has left.
- * The agent gathers; here is what libscoll wants of a service: room for the
+ * The agent combines answers; here is what libscoll wants of a service: room for the
  * answers of the nodes below, posted before anything is passed on, and each part
  * of ours kept until it has left. A part for which our parent has no room is
  * left out: the manager asks the nodes in it again.
@@ -132,8 +132,8 @@ static void incoming_reply(scoll_reply_t *reply)
 	if (reply->srp_buf == NULL)
 		return;
 	if (reply->srp_status == 0 && reply->srp_len > 0 && !round->is_failed)
-		rounds->events->gathered(rounds->ctx, round->id, buffer->bytes,
-					 reply->srp_len);
+		rounds->events->part(rounds->ctx, round->id, buffer->bytes,
+				     reply->srp_len);
 	DL_DELETE(round->posted, buffer);
 	free(buffer);
 }
@@ -163,8 +163,8 @@ static const struct scoll_service_ops service_ops = {
 
 /* --- our answer --- */
 
-void node_rounds_gathered(struct node_rounds *rounds, uint64_t id,
-			  const void *bytes, size_t size, bool is_last)
+void node_rounds_answer(struct node_rounds *rounds, uint64_t id,
+			const void *bytes, size_t size, bool is_last)
 {
 	struct buffer *buffer = NULL;
 	struct node_round *round;
@@ -239,10 +239,9 @@ static void agent_command(void *ctx, uint64_t id, const void *payload,
 	agent_round_command(ctx, id, payload, size, bulk, bulk_size);
 }
 
-static void agent_gathered(void *ctx, uint64_t id, const void *bytes,
-			   size_t size)
+static void agent_part(void *ctx, uint64_t id, const void *bytes, size_t size)
 {
-	agent_round_gathered(ctx, id, bytes, size);
+	agent_round_part(ctx, id, bytes, size);
 }
 
 static void agent_closed(void *ctx, uint64_t id)
@@ -252,6 +251,6 @@ static void agent_closed(void *ctx, uint64_t id)
 
 const struct node_round_events node_rounds_agent_events = {
 	.command = agent_command,
-	.gathered = agent_gathered,
+	.part = agent_part,
 	.closed = agent_closed,
 };

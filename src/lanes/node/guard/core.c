@@ -314,7 +314,7 @@ static int show_owed(struct guard *guard, const struct guard_request *request,
 	return confirm_write(guard, &confirm, reply);
 }
 
-static int wish_revoke(struct guard *guard, const struct guard_request *request,
+static int take_revoke(struct guard *guard, const struct guard_request *request,
 		       struct reply *reply)
 {
 	unsigned int flags = LANE_OWES | (request->is_last ? LANE_LAST : 0) |
@@ -334,7 +334,7 @@ static int wish_revoke(struct guard *guard, const struct guard_request *request,
 	return result;
 }
 
-static int wish_environment(struct guard *guard,
+static int take_environment(struct guard *guard,
 			    const struct guard_request *request,
 			    struct reply *reply)
 {
@@ -352,7 +352,7 @@ static int wish_environment(struct guard *guard,
 	return result;
 }
 
-static int wish_reload(struct guard *guard, const struct guard_request *request,
+static int take_reload(struct guard *guard, const struct guard_request *request,
 		       struct reply *reply)
 {
 	struct fairlead_error error;
@@ -420,10 +420,10 @@ int guard_take(struct guard *guard, const void *request, size_t size,
 		[GUARD_GRANTS] = show_grants,
 		[GUARD_OWED] = show_owed,
 		[GUARD_ANSWER] = command_answer,
-		[GUARD_REVOKE] = wish_revoke,
+		[GUARD_REVOKE] = take_revoke,
 		[GUARD_DESTROY] = inventory_destroy,
-		[GUARD_ENVIRONMENT] = wish_environment,
-		[GUARD_RELOAD] = wish_reload,
+		[GUARD_ENVIRONMENT] = take_environment,
+		[GUARD_RELOAD] = take_reload,
 		[GUARD_HOPS] = show_hops,
 		[GUARD_DRIVERS] = inventory_drivers,
 		[GUARD_OBJECTS] = inventory_objects,

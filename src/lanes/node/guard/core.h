@@ -3,7 +3,7 @@
  * The guard: the privileged half of a node. Pure.
  *
  * It believes nobody but the manager's signature, and alone decides what is
- * made on this node. The agent hands it commands and local wishes; it can have
+ * made on this node. The agent hands it commands and local requests; it can have
  * lanes taken away, and never made.
  *
  * Order of each change: journal, then driver, then journal, then the answer.

@@ -129,8 +129,7 @@ static void node_received(void *ctx, uint64_t id, const void *payload,
 			    : sum_of(parcel.command, parcel.command_size);
 }
 
-static void node_gathered(void *ctx, uint64_t id, const void *bytes,
-			  size_t size)
+static void node_part(void *ctx, uint64_t id, const void *bytes, size_t size)
 {
 	write_bytes(&errand_get(ctx, id)->below, bytes, size);
 }
@@ -141,8 +140,8 @@ static void node_closed(void *ctx, uint64_t id)
 	struct errand *errand = errand_get(node, id);
 
 	write_u64(&errand->below, node->nid);
-	node_rounds_gathered(node->node_rounds, id, errand->below.data,
-			     errand->below.size, true);
+	node_rounds_answer(node->node_rounds, id, errand->below.data,
+			   errand->below.size, true);
 	DL_DELETE(node->errands, errand);
 	writer_fini(&errand->below);
 	free(errand);
@@ -150,7 +149,7 @@ static void node_closed(void *ctx, uint64_t id)
 
 static const struct node_round_events node_events = {
 	.command = node_received,
-	.gathered = node_gathered,
+	.part = node_part,
 	.closed = node_closed,
 };
 

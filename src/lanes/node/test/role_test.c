@@ -27,7 +27,7 @@
 #include "lanes/endpoint/endpoint.h"
 #include "lanes/manager/fanout/fanout.h"
 #include "lanes/proto/client.h"
-#include "lanes/proto/gather.h"
+#include "lanes/proto/combined.h"
 #include "lanes/proto/keyfile.h"
 #include "lanes/proto/nid.h"
 #include "lanes/proto/parcel.h"
@@ -216,14 +216,14 @@ static void on_part(void *ctx, uint64_t id, const void *bytes, size_t size)
 {
 	const uint8_t *confirm;
 	struct bench *bench = ctx;
-	struct gather gather;
+	struct combined combined;
 	size_t cursor = 0;
 
-	assert_int_equal(gather_init(&gather, 1), 0);
-	assert_int_equal(gather_merge(&gather, bytes, size), 0);
-	assert_true(gather_carried_next(&gather, &cursor, &confirm, &size));
+	assert_int_equal(combined_init(&combined, 1), 0);
+	assert_int_equal(combined_merge(&combined, bytes, size), 0);
+	assert_true(combined_carried_next(&combined, &cursor, &confirm, &size));
 	take_confirm(bench, confirm, size);
-	gather_fini(&gather);
+	combined_fini(&combined);
 }
 
 static void on_collective_ended(void *ctx, uint64_t id, int result,

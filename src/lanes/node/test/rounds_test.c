@@ -81,7 +81,7 @@ int scoll_peer_set(scoll_t *scoll, scoll_nid_t nid, enum scoll_liveness news)
 /* What the agent has of one collective. */
 struct heard {
 	struct node_rounds *node_rounds;
-	unsigned int received_count, gathered_count, closed_count;
+	unsigned int received_count, part_count, closed_count;
 };
 
 static void on_received(void *ctx, uint64_t collective, const void *payload,
@@ -92,12 +92,12 @@ static void on_received(void *ctx, uint64_t collective, const void *payload,
 	heard->received_count++;
 }
 
-static void on_gathered(void *ctx, uint64_t collective, const void *bytes,
-			size_t size)
+static void on_part(void *ctx, uint64_t collective, const void *bytes,
+		    size_t size)
 {
 	struct heard *heard = ctx;
 
-	heard->gathered_count++;
+	heard->part_count++;
 }
 
 /* As the agent does it when it has nothing to say. */
@@ -106,12 +106,12 @@ static void on_closed(void *ctx, uint64_t collective)
 	struct heard *heard = ctx;
 
 	heard->closed_count++;
-	node_rounds_gathered(heard->node_rounds, collective, NULL, 0, true);
+	node_rounds_answer(heard->node_rounds, collective, NULL, 0, true);
 }
 
 static const struct node_round_events events = {
 	.command = on_received,
-	.gathered = on_gathered,
+	.part = on_part,
 	.closed = on_closed,
 };
 
@@ -165,7 +165,7 @@ static void agent_hears_all_of_a_collective(void **state)
 
 	visit(0, &heard);
 	assert_int_equal(heard.received_count, 1);
-	assert_int_equal(heard.gathered_count, 1);
+	assert_int_equal(heard.part_count, 1);
 	assert_int_equal(heard.closed_count, 1);
 	assert_int_equal(library.reply_count, 1);
 }
@@ -177,7 +177,7 @@ static void collective_without_its_bulk_data_is_closed(void **state)
 
 	visit(-EIO, &heard);
 	assert_int_equal(heard.received_count, 0);
-	assert_int_equal(heard.gathered_count, 1);
+	assert_int_equal(heard.part_count, 1);
 	assert_int_equal(heard.closed_count, 1);
 }
 

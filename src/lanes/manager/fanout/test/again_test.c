@@ -44,7 +44,7 @@ static void dead_node_of_a_revoke_is_told_and_the_others_count(void **state)
 	bed_told_once(scene, 4);
 	assert_int_equal(scene->nodes[2].result, -EHOSTUNREACH);
 	assert_string_equal(scene->nodes[2].text, "the node is down");
-	assert_false(scene->nodes[2].is_heard);
+	assert_false(scene->nodes[2].is_own);
 }
 
 /* Whom it takes along is not known: the others are asked past it. */
@@ -196,7 +196,7 @@ static void node_that_was_rebooted_meanwhile_has_failed(void **state)
 	bed_tick(scene);
 	bed_told_once(scene, 2);
 	assert_int_equal(scene->nodes[1].result, -EHOSTUNREACH);
-	assert_false(scene->nodes[1].is_heard);
+	assert_false(scene->nodes[1].is_own);
 }
 
 static void rebooted_node_is_asked_to_revoke_again(void **state)

@@ -32,7 +32,7 @@ static void one_node_is_asked_and_answers(void **state)
 	asked_answer_but(scene, asked, 1, NOBODY);
 	asked_end(scene, asked);
 	bed_told_once(scene, 1);
-	assert_true(scene->nodes[0].is_heard);
+	assert_true(scene->nodes[0].is_own);
 	assert_int_equal(scene->nodes[0].result, 0);
 	assert_memory_equal(scene->nodes[0].answered_by,
 			    scene->nodes[0].incarnation, INCARNATION_SIZE);
@@ -81,7 +81,7 @@ static void refusal_is_told_with_its_reason(void **state)
 	bed_told_once(scene, 3);
 	assert_int_equal(scene->nodes[1].result, -EBUSY);
 	assert_string_equal(scene->nodes[1].text, "why");
-	assert_true(scene->nodes[1].is_heard);
+	assert_true(scene->nodes[1].is_own);
 	assert_int_equal(scene->nodes[2].result, 0);
 }
 
@@ -146,7 +146,7 @@ static void command_that_cannot_be_sent_has_its_error(void **state)
 	bed_told_once(scene, 2);
 	assert_int_equal(scene->asked_count, 0);
 	assert_int_equal(scene->nodes[1].result, -EMSGSIZE);
-	assert_false(scene->nodes[1].is_heard);
+	assert_false(scene->nodes[1].is_own);
 }
 
 int main(void)

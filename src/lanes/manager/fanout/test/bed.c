@@ -114,7 +114,7 @@ static void on_answered(void *ctx, const struct fanout_command *command,
 	struct node *node = &scene->nodes[atoi(answer->node + 1)];
 
 	node->answer_count++;
-	node->is_heard = answer->is_heard;
+	node->is_own = answer->is_own;
 	node->result = answer->result;
 	snprintf(node->text, sizeof(node->text), "%s", answer->text);
 	memcpy(node->answered_by, answer->incarnation, INCARNATION_SIZE);
@@ -253,7 +253,7 @@ struct part part_begin(struct scene *scene, const struct asked *asked,
 {
 	struct part part = { .scene = scene, .asked = asked };
 
-	assert_int_equal(gather_init(&part.gather, (uint32_t)count), 0);
+	assert_int_equal(combined_init(&part.combined, (uint32_t)count), 0);
 	return part;
 }
 
@@ -263,12 +263,12 @@ void part_add(struct part *part, uint32_t place, int result)
 					      result, result < 0 ? "why" : "");
 
 	if (part->asked->is_separate)
-		assert_int_equal(gather_carry(&part->gather, confirm.data,
-					      confirm.size),
+		assert_int_equal(combined_carry(&part->combined, confirm.data,
+						confirm.size),
 				 0);
 	else
-		assert_int_equal(gather_add(&part->gather, place, confirm.data,
-					    confirm.size),
+		assert_int_equal(combined_add(&part->combined, place,
+					      confirm.data, confirm.size),
 				 0);
 	writer_fini(&confirm);
 }
@@ -277,11 +277,11 @@ void part_send(struct part *part)
 {
 	struct writer writer = { 0 };
 
-	assert_int_equal(gather_encode(&part->gather, &writer), 0);
+	assert_int_equal(combined_encode(&part->combined, &writer), 0);
 	fanouts_part(part->scene->fanouts, part->asked->id, writer.data,
 		     writer.size);
 	writer_fini(&writer);
-	gather_fini(&part->gather);
+	combined_fini(&part->combined);
 }
 
 void asked_answer_but(struct scene *scene, const struct asked *asked,

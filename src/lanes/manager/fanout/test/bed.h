@@ -6,7 +6,7 @@
 #pragma once
 
 #include "lanes/manager/fanout/fanout.h"
-#include "lanes/proto/gather.h"
+#include "lanes/proto/combined.h"
 
 #define NODES_MAX  3000
 #define ASKED_MAX  64
@@ -21,7 +21,7 @@ struct node {
 	uint8_t incarnation[INCARNATION_SIZE];
 	/* What came of it. */
 	unsigned int answer_count;
-	bool is_heard;
+	bool is_own;
 	int result;
 	char text[64];
 	uint8_t answered_by[INCARNATION_SIZE];
@@ -63,7 +63,7 @@ struct scene {
 struct part {
 	struct scene *scene;
 	const struct asked *asked;
-	struct gather gather;
+	struct combined combined;
 };
 
 #define NOBODY UINT32_MAX

@@ -92,7 +92,7 @@ static void late_forgery_is_no_news(void **state)
 	struct part part = part_begin(scene, asked, 2);
 
 	part_add(&part, 1, 0);
-	part.gather.sets[0].tag[0] ^= 1;
+	part.combined.sets[0].tag[0] ^= 1;
 	part_send(&part);
 	bed_tick(scene);
 	assert_int_equal(scene->late_count, 0);

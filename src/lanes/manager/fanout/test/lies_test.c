@@ -28,7 +28,7 @@ static void set_with_a_false_tag_is_asked_for_separately(void **state)
 	part = part_begin(scene, asked, 4);
 	part_add(&part, 1, 0);
 	part_add(&part, 2, 0);
-	part.gather.sets[0].tag[5] ^= 1;
+	part.combined.sets[0].tag[5] ^= 1;
 	part_send(&part);
 	part = part_begin(scene, asked, 4);
 	part_add(&part, 0, 0);
@@ -48,7 +48,7 @@ static void set_with_a_false_tag_is_asked_for_separately(void **state)
 	asked_end(scene, asked);
 	bed_told_once(scene, 4);
 	assert_int_equal(scene->nodes[1].result, 0);
-	assert_true(scene->nodes[1].is_heard);
+	assert_true(scene->nodes[1].is_own);
 }
 
 /* It says that all below have answered, and has left one out. */
@@ -89,7 +89,7 @@ static void relay_cannot_answer_for_a_node_that_has_not(void **state)
 	part = part_begin(scene, asked, 3);
 	part_add(&part, 0, 0);
 	part_add(&part, 1, 0);
-	idset_add(part.gather.sets[0].places, 2);
+	idset_add(part.combined.sets[0].places, 2);
 	part_send(&part);
 	asked_end(scene, asked);
 	for (size_t i = 0; i < 3; i++)
@@ -111,13 +111,13 @@ static void forged_confirmations_count_for_nothing(void **state)
 	part = part_begin(scene, asked, 2);
 	confirm = asked_confirm(scene, asked, 1, -EIO, "not true");
 	confirm.data[confirm.size - 1] ^= 1;
-	assert_int_equal(gather_carry(&part.gather, confirm.data, confirm.size),
-			 0);
+	assert_int_equal(
+		combined_carry(&part.combined, confirm.data, confirm.size), 0);
 	writer_fini(&confirm);
 	/* And one of a node that was not asked. */
 	confirm = asked_confirm(scene, asked, 7, 0, "");
-	assert_int_equal(gather_carry(&part.gather, confirm.data, confirm.size),
-			 0);
+	assert_int_equal(
+		combined_carry(&part.combined, confirm.data, confirm.size), 0);
 	writer_fini(&confirm);
 	part_send(&part);
 	fanouts_part(scene->fanouts, asked->id, "nonsense", 8);

@@ -15,7 +15,7 @@
 
 #include "base/hostlist.h"
 #include "lanes/proto/client.h"
-#include "lanes/proto/gather.h"
+#include "lanes/proto/combined.h"
 #include "lanes/proto/parcel.h"
 
 /* Those of bench_command(); the tests' own are lower. */
@@ -110,16 +110,16 @@ static int seam_send_client(void *ctx, uint64_t peer, const void *frame,
 }
 
 /* Each confirmation that is in it, as if it had come by the link. */
-static void take_gathered(struct bench *bench, const void *bytes, size_t size)
+static void take_part(struct bench *bench, const void *bytes, size_t size)
 {
 	const uint8_t *confirm;
-	struct gather gather;
+	struct combined combined;
 	size_t cursor = 0;
 
-	assert_int_equal(gather_init(&gather, bench->place_count), 0);
-	assert_int_equal(gather_merge(&gather, bytes, size), 0);
-	assert_int_equal(gather.set_count, 0); /* they are separate */
-	while (gather_carried_next(&gather, &cursor, &confirm, &size)) {
+	assert_int_equal(combined_init(&combined, bench->place_count), 0);
+	assert_int_equal(combined_merge(&combined, bytes, size), 0);
+	assert_int_equal(combined.set_count, 0); /* they are separate */
+	while (combined_carried_next(&combined, &cursor, &confirm, &size)) {
 		struct writer frame = { 0 };
 
 		frame_begin(&frame, FRAME_CONFIRM);
@@ -127,21 +127,21 @@ static void take_gathered(struct bench *bench, const void *bytes, size_t size)
 		queue_add(&bench->to_manager, 0, frame.data, frame.size);
 		writer_fini(&frame);
 	}
-	gather_fini(&gather);
+	combined_fini(&combined);
 }
 
-static void seam_gathered(void *ctx, uint64_t collective, const void *bytes,
-			  size_t size, bool is_last)
+static void seam_answer(void *ctx, uint64_t collective, const void *bytes,
+			size_t size, bool is_last)
 {
 	struct bench *bench = ctx;
 
 	assert_int_not_equal(collective, bench->over);
 	if (collective >= COLLECTIVE_FIRST) {
 		if (size > 0)
-			take_gathered(bench, bytes, size);
+			take_part(bench, bytes, size);
 		return;
 	}
-	queue_add(&bench->gathered, collective, bytes, size);
+	queue_add(&bench->parts, collective, bytes, size);
 	if (is_last)
 		bench->over = collective;
 }
@@ -166,7 +166,7 @@ static const struct agent_ops agent_ops = {
 	.dial = seam_dial,
 	.ask = seam_ask,
 	.hops = seam_hops,
-	.gathered = seam_gathered,
+	.answer = seam_answer,
 	.returned = seam_returned,
 };
 
@@ -268,7 +268,7 @@ void bench_fini(struct bench *bench)
 	queue_clear(&bench->asked);
 	queue_clear(&bench->to_manager);
 	queue_clear(&bench->to_clients);
-	queue_clear(&bench->gathered);
+	queue_clear(&bench->parts);
 	world_fini(&bench->world);
 }
 
@@ -280,7 +280,7 @@ void bench_restart(struct bench *bench)
 	queue_clear(&bench->asked);
 	queue_clear(&bench->to_manager);
 	queue_clear(&bench->to_clients);
-	queue_clear(&bench->gathered);
+	queue_clear(&bench->parts);
 	world_stop(&bench->world);
 	assert_int_equal(world_start(&bench->world, &error), 0);
 	agent_begin(bench);

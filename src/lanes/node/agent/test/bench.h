@@ -32,8 +32,8 @@ struct bench {
 	struct bench_queue asked;      /* requests on their way to the guard */
 	struct bench_queue to_manager; /* frames that the agent has sent */
 	struct bench_queue to_clients;
-	struct bench_queue gathered; /* peer: the collective */
-	uint64_t over;               /* collective that has ended last */
+	struct bench_queue parts; /* peer: the collective */
+	uint64_t over;            /* collective that has ended last */
 	/* Of bench_command(): the last one, and the nodes of its command. */
 	uint64_t collective;
 	uint32_t place_count;

@@ -465,7 +465,7 @@ static void queries_are_answered(void **state)
 
 /* --- what is owed --- */
 
-/* Grant 7 goes by a local wish, which is owed to the manager. */
+/* Grant 7 goes by a local request, which is owed to the manager. */
 static void owe(struct bench *bench)
 {
 	bench_apply(bench, 7);

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "lanes/proto/gather.h"
+#include "lanes/proto/combined.h"
 #include "lanes/proto/parcel.h"
 #include "lanes/node/agent/test/bench.h"
 
@@ -66,7 +66,7 @@ static void sent_fini(struct sent *sent)
 	writer_fini(&sent->payload);
 }
 
-static const struct parcel combined = {
+static const struct parcel together = {
 	.patience_ms = PATIENCE_MS,
 	.part_bytes = PARCEL_PART_MIN,
 };
@@ -96,14 +96,15 @@ static void receive(struct bench *bench, uint64_t id, const struct sent *sent)
 			    sent->payload.size, NULL, 0);
 }
 
-static struct gather_node node_of(void *ctx, uint32_t place)
+static struct combined_node node_of(void *ctx, uint32_t place)
 {
 	struct bench *bench = ctx;
 	static char name[16];
 
 	snprintf(name, sizeof(name), "n%u", place);
-	return (struct gather_node){ .name = name,
-				     .incarnation = bench->world.incarnation };
+	return (struct combined_node){ .name = name,
+				       .incarnation =
+					       bench->world.incarnation };
 }
 
 /* What node n<place> answers to the command. */
@@ -123,72 +124,74 @@ static struct writer confirm_make(struct bench *bench, const struct sent *sent,
 	return writer;
 }
 
-/* What a node below has gathered, of the places from first to last. */
+/* What a node below has combined, of the places from first to last. */
 static struct writer below_make(struct bench *bench, const struct sent *sent,
 				uint32_t first, uint32_t last,
 				const char *reason)
 {
 	struct writer writer = { 0 };
-	struct gather gather;
+	struct combined combined;
 
-	assert_int_equal(gather_init(&gather, PLACES), 0);
+	assert_int_equal(combined_init(&combined, PLACES), 0);
 	for (uint32_t place = first; place <= last; place++) {
 		struct writer confirm =
 			confirm_make(bench, sent, place, reason);
 
-		assert_int_equal(gather_add(&gather, place, confirm.data,
-					    confirm.size),
+		assert_int_equal(combined_add(&combined, place, confirm.data,
+					      confirm.size),
 				 0);
 		writer_fini(&confirm);
 	}
-	assert_int_equal(gather_encode(&gather, &writer), 0);
-	gather_fini(&gather);
+	assert_int_equal(combined_encode(&combined, &writer), 0);
+	combined_fini(&combined);
 	return writer;
 }
 
-static void gathered(struct bench *bench, uint64_t id, const struct sent *sent,
-		     uint32_t first, uint32_t last, const char *reason)
+static void part_from_below(struct bench *bench, uint64_t id,
+			    const struct sent *sent, uint32_t first,
+			    uint32_t last, const char *reason)
 {
 	struct writer writer = below_make(bench, sent, first, last, reason);
 
-	agent_round_gathered(bench->agent, id, writer.data, writer.size);
+	agent_round_part(bench->agent, id, writer.data, writer.size);
 	writer_fini(&writer);
 }
 
 /* The next part that went up, whatever its collective. */
-static void take_part(struct bench *bench, struct gather *ret_gather)
+static void take_part(struct bench *bench, struct combined *ret_combined)
 {
-	struct bench_queue *queue = &bench->gathered;
+	struct bench_queue *queue = &bench->parts;
 	struct bench_frame *part = &queue->frames[queue->first++];
 
 	assert_true(queue->first <= queue->end);
 	assert_in_range(part->size, 1, PARCEL_PART_MIN);
-	assert_int_equal(gather_init(ret_gather, PLACES), 0);
-	assert_int_equal(gather_merge(ret_gather, part->bytes, part->size), 0);
+	assert_int_equal(combined_init(ret_combined, PLACES), 0);
+	assert_int_equal(combined_merge(ret_combined, part->bytes, part->size),
+			 0);
 }
 
 static size_t parts_left(const struct bench *bench)
 {
-	return bench->gathered.end - bench->gathered.first;
+	return bench->parts.end - bench->parts.first;
 }
 
-static int verify(struct bench *bench, const struct gather *gather,
+static int verify(struct bench *bench, const struct combined *combined,
 		  const struct sent *sent)
 {
-	assert_int_equal(gather->set_count, 1);
-	return gather_verify(&gather->sets[0], &sent->head,
-			     &bench->world.master, 1, node_of, bench);
+	assert_int_equal(combined->set_count, 1);
+	return combined_verify(&combined->sets[0], &sent->head,
+			       &bench->world.master, 1, node_of, bench);
 }
 
 /* Open the only confirmation that is carried as it is. */
-static void take_carried(struct bench *bench, const struct gather *gather,
+static void take_carried(struct bench *bench, const struct combined *combined,
 			 struct confirm *ret_confirm)
 {
 	const uint8_t *bytes;
 	size_t cursor = 0, size;
 
-	assert_int_equal(gather->carried_count, 1);
-	assert_true(gather_carried_next(gather, &cursor, &bytes, &size));
+	assert_int_equal(combined->carried_count, 1);
+	assert_true(combined_carried_next(combined, &cursor, &bytes, &size));
 	assert_int_equal(confirm_open(&bench->world.master, 1, bytes, size,
 				      ret_confirm),
 			 0);
@@ -199,41 +202,41 @@ static void take_carried(struct bench *bench, const struct gather *gather,
 static void node_without_children_answers_for_itself(void **state)
 {
 	struct bench *bench = *state;
-	struct sent sent = lease(bench, &combined);
-	struct gather gather;
+	struct sent sent = lease(bench, &together);
+	struct combined combined;
 
 	receive(bench, 5, &sent);
 	agent_round_closed(bench->agent, 5);
 	assert_int_equal(parts_left(bench), 0);
 	bench_pump(bench);
 	assert_int_equal(bench->over, 5);
-	take_part(bench, &gather);
+	take_part(bench, &combined);
 	assert_int_equal(parts_left(bench), 0);
-	assert_int_equal(verify(bench, &gather, &sent), 0);
-	assert_int_equal(idset_count(gather.sets[0].places), 1);
-	assert_true(idset_has(gather.sets[0].places, OWN));
-	gather_fini(&gather);
+	assert_int_equal(verify(bench, &combined, &sent), 0);
+	assert_int_equal(idset_count(combined.sets[0].places), 1);
+	assert_true(idset_has(combined.sets[0].places, OWN));
+	combined_fini(&combined);
 	sent_fini(&sent);
 }
 
 static void answers_from_below_are_combined_with_its_own(void **state)
 {
 	struct bench *bench = *state;
-	struct sent sent = lease(bench, &combined);
-	struct gather gather;
+	struct sent sent = lease(bench, &together);
+	struct combined combined;
 
 	receive(bench, 5, &sent);
-	gathered(bench, 5, &sent, 2, 4, "");
+	part_from_below(bench, 5, &sent, 2, 4, "");
 	bench_pump(bench);
-	gathered(bench, 5, &sent, 5, 9, "");
+	part_from_below(bench, 5, &sent, 5, 9, "");
 	assert_int_equal(parts_left(bench), 0);
 	agent_round_closed(bench->agent, 5);
 	assert_int_equal(bench->over, 5);
-	take_part(bench, &gather);
-	assert_int_equal(verify(bench, &gather, &sent), 0);
-	assert_int_equal(idset_count(gather.sets[0].places), 9);
-	assert_int_equal(gather.carried_count, 0);
-	gather_fini(&gather);
+	take_part(bench, &combined);
+	assert_int_equal(verify(bench, &combined, &sent), 0);
+	assert_int_equal(idset_count(combined.sets[0].places), 9);
+	assert_int_equal(combined.carried_count, 0);
+	combined_fini(&combined);
 	sent_fini(&sent);
 }
 
@@ -241,36 +244,36 @@ static void answers_from_below_are_combined_with_its_own(void **state)
 static void answers_from_below_wait_for_the_command(void **state)
 {
 	struct bench *bench = *state;
-	struct sent sent = lease(bench, &combined);
+	struct sent sent = lease(bench, &together);
 	const struct parcel bulk = {
 		.is_bulk = true,
 		.patience_ms = PATIENCE_MS,
 		.part_bytes = PARCEL_PART_MIN,
 	};
-	struct gather gather;
+	struct combined combined;
 
 	sent.payload.size = 0;
 	assert_int_equal(parcel_encode(&bulk, &sent.payload), 0);
-	gathered(bench, 5, &sent, 2, 4, "");
-	gathered(bench, 5, &sent, 5, 5, "");
+	part_from_below(bench, 5, &sent, 2, 4, "");
+	part_from_below(bench, 5, &sent, 5, 5, "");
 	agent_round_command(bench->agent, 5, sent.payload.data,
 			    sent.payload.size, sent.command.data,
 			    sent.command.size);
 	bench_pump(bench);
 	agent_round_closed(bench->agent, 5);
-	take_part(bench, &gather);
-	assert_int_equal(verify(bench, &gather, &sent), 0);
-	assert_int_equal(idset_count(gather.sets[0].places), 5);
-	gather_fini(&gather);
+	take_part(bench, &combined);
+	assert_int_equal(verify(bench, &combined, &sent), 0);
+	assert_int_equal(idset_count(combined.sets[0].places), 5);
+	combined_fini(&combined);
 	sent_fini(&sent);
 }
 
 static void separate_answer_is_carried_as_it_is(void **state)
 {
 	struct bench *bench = *state;
-	struct parcel how = combined;
+	struct parcel how = together;
 	struct confirm confirm;
-	struct gather gather;
+	struct combined combined;
 	struct sent sent;
 
 	how.is_separate = true;
@@ -278,45 +281,45 @@ static void separate_answer_is_carried_as_it_is(void **state)
 	receive(bench, 5, &sent);
 	bench_pump(bench);
 	agent_round_closed(bench->agent, 5);
-	take_part(bench, &gather);
-	assert_int_equal(gather.set_count, 0);
-	take_carried(bench, &gather, &confirm);
+	take_part(bench, &combined);
+	assert_int_equal(combined.set_count, 0);
+	take_carried(bench, &combined, &confirm);
 	assert_string_equal(confirm.node, FAKE_NODE);
 	assert_int_equal(confirm.op, COMMAND_LEASE);
 	assert_int_equal(confirm.result, 0);
 	confirm_fini(&confirm);
-	gather_fini(&gather);
+	combined_fini(&combined);
 	sent_fini(&sent);
 }
 
 static void long_answer_goes_up_in_parts(void **state)
 {
 	struct bench *bench = *state;
-	struct sent sent = lease(bench, &combined);
+	struct sent sent = lease(bench, &together);
 	static char reason[3001];
 	uint32_t carried_count = 0;
 	size_t part_count = parts_left(bench);
-	struct gather gather;
+	struct combined combined;
 
 	memset(reason, 'r', sizeof(reason) - 1);
 	receive(bench, 5, &sent);
 	bench_pump(bench);
 	for (uint32_t place = 2; place < PLACES; place++)
-		gathered(bench, 5, &sent, place, place, reason);
+		part_from_below(bench, 5, &sent, place, place, reason);
 	assert_int_not_equal(bench->over, 5);
 	part_count = parts_left(bench);
 	assert_in_range(part_count, 2, 8);
 	agent_round_closed(bench->agent, 5);
 	assert_int_equal(parts_left(bench), part_count + 1);
-	take_part(bench, &gather);
-	assert_int_equal(verify(bench, &gather, &sent), 0);
+	take_part(bench, &combined);
+	assert_int_equal(verify(bench, &combined, &sent), 0);
 	for (;;) {
-		carried_count += gather.carried_count;
-		gather_fini(&gather);
+		carried_count += combined.carried_count;
+		combined_fini(&combined);
 		if (parts_left(bench) == 0)
 			break;
-		take_part(bench, &gather);
-		assert_int_equal(gather.set_count, 0);
+		take_part(bench, &combined);
+		assert_int_equal(combined.set_count, 0);
 	}
 	assert_int_equal(carried_count, PLACES - 2);
 	sent_fini(&sent);
@@ -326,23 +329,23 @@ static void query_is_answered_the_way_it_came(void **state)
 {
 	struct bench *bench = *state;
 	struct confirm confirm;
-	struct gather gather;
+	struct combined combined;
 	struct sent sent;
 
 	bench_connect(bench);
 	bench_drop_frames(bench);
-	sent = query(bench, QUERY_DEVICES, &combined);
+	sent = query(bench, QUERY_DEVICES, &together);
 	receive(bench, 5, &sent);
 	agent_round_closed(bench->agent, 5);
 	bench_pump(bench);
 	assert_int_equal(bench->over, 5);
-	take_part(bench, &gather);
-	take_carried(bench, &gather, &confirm);
+	take_part(bench, &combined);
+	take_carried(bench, &combined, &confirm);
 	assert_int_equal(confirm.op, COMMAND_QUERY);
 	assert_int_equal(confirm.sequence, sent.head.sequence);
 	assert_non_null(strstr((const char *)confirm.answer, "dev0"));
 	confirm_fini(&confirm);
-	gather_fini(&gather);
+	combined_fini(&combined);
 	sent_fini(&sent);
 	/* And nothing by the link. */
 	assert_int_equal(bench->to_manager.end, 0);
@@ -351,7 +354,7 @@ static void query_is_answered_the_way_it_came(void **state)
 static void answer_that_nobody_waits_for_is_not_sent_by_the_link(void **state)
 {
 	struct bench *bench = *state;
-	struct sent sent = query(bench, QUERY_GRANTS, &combined);
+	struct sent sent = query(bench, QUERY_GRANTS, &together);
 
 	bench_connect(bench);
 	bench_drop_frames(bench);
@@ -371,7 +374,7 @@ static void command_is_obeyed_without_a_link(void **state)
 	struct bench *bench = *state;
 	struct revoke_body body;
 	struct writer writer = { 0 };
-	struct gather gather;
+	struct combined combined;
 	struct sent sent;
 
 	bench_connect(bench);
@@ -381,26 +384,26 @@ static void command_is_obeyed_without_a_link(void **state)
 	fake_revoke_body(7, &body);
 	body.nodes = NODES;
 	assert_int_equal(revoke_body_encode(&body, &writer), 0);
-	sent = sent_make(bench, COMMAND_REVOKE, 7, &writer, &combined);
+	sent = sent_make(bench, COMMAND_REVOKE, 7, &writer, &together);
 	receive(bench, 5, &sent);
 	agent_round_closed(bench->agent, 5);
 	bench_pump(bench);
-	take_part(bench, &gather);
-	assert_int_equal(verify(bench, &gather, &sent), 0);
+	take_part(bench, &combined);
+	assert_int_equal(verify(bench, &combined, &sent), 0);
 	assert_int_equal(world_object_count(&bench->world, 7), 0);
-	gather_fini(&gather);
+	combined_fini(&combined);
 	sent_fini(&sent);
 }
 
 static void answer_that_takes_too_long_is_not_waited_for(void **state)
 {
 	struct bench *bench = *state;
-	struct sent sent = lease(bench, &combined);
-	struct gather gather;
+	struct sent sent = lease(bench, &together);
+	struct combined combined;
 
 	/* Nobody pumps: the guard is busy. */
 	receive(bench, 5, &sent);
-	gathered(bench, 5, &sent, 2, 4, "");
+	part_from_below(bench, 5, &sent, 2, 4, "");
 	agent_round_closed(bench->agent, 5);
 	sim_clock_advance(&bench->clock, PATIENCE_MS - 1);
 	agent_tick(bench->agent);
@@ -410,38 +413,38 @@ static void answer_that_takes_too_long_is_not_waited_for(void **state)
 	sim_clock_advance(&bench->clock, 1);
 	agent_tick(bench->agent);
 	assert_int_equal(bench->over, 5);
-	take_part(bench, &gather);
-	assert_int_equal(verify(bench, &gather, &sent), 0);
-	assert_int_equal(idset_count(gather.sets[0].places), 3);
-	assert_false(idset_has(gather.sets[0].places, OWN));
-	gather_fini(&gather);
+	take_part(bench, &combined);
+	assert_int_equal(verify(bench, &combined, &sent), 0);
+	assert_int_equal(idset_count(combined.sets[0].places), 3);
+	assert_false(idset_has(combined.sets[0].places, OWN));
+	combined_fini(&combined);
 	/* What the guard says later finds nobody, and the next is answered. */
 	bench_pump(bench);
 	assert_int_equal(parts_left(bench), 0);
 	receive(bench, 6, &sent);
 	agent_round_closed(bench->agent, 6);
 	bench_pump(bench);
-	take_part(bench, &gather);
-	assert_int_equal(verify(bench, &gather, &sent), 0);
-	gather_fini(&gather);
+	take_part(bench, &combined);
+	assert_int_equal(verify(bench, &combined, &sent), 0);
+	combined_fini(&combined);
 	sent_fini(&sent);
 }
 
 static void forged_command_is_not_answered_and_those_below_are(void **state)
 {
 	struct bench *bench = *state;
-	struct sent sent = lease(bench, &combined);
-	struct gather gather;
+	struct sent sent = lease(bench, &together);
+	struct combined combined;
 
 	sent.payload.data[sent.payload.size - 4] ^= 1; /* lease_s */
 	receive(bench, 5, &sent);
-	gathered(bench, 5, &sent, 2, 4, "");
+	part_from_below(bench, 5, &sent, 2, 4, "");
 	bench_pump(bench);
 	agent_round_closed(bench->agent, 5);
-	take_part(bench, &gather);
-	assert_int_equal(idset_count(gather.sets[0].places), 3);
-	assert_int_equal(gather.carried_count, 0);
-	gather_fini(&gather);
+	take_part(bench, &combined);
+	assert_int_equal(idset_count(combined.sets[0].places), 3);
+	assert_int_equal(combined.carried_count, 0);
+	combined_fini(&combined);
 	sent_fini(&sent);
 	assert_non_null(strstr(bench->log, "not obeyed"));
 }
@@ -449,20 +452,20 @@ static void forged_command_is_not_answered_and_those_below_are(void **state)
 static void refusal_is_carried(void **state)
 {
 	struct bench *bench = *state;
-	struct sent first = lease(bench, &combined);
-	struct sent second = lease(bench, &combined);
+	struct sent first = lease(bench, &together);
+	struct sent second = lease(bench, &together);
 	struct confirm confirm;
-	struct gather gather;
+	struct combined combined;
 
 	receive(bench, 5, &second);
 	receive(bench, 6, &first); /* which is stale by then */
 	agent_round_closed(bench->agent, 6);
 	bench_pump(bench);
-	take_part(bench, &gather);
-	take_carried(bench, &gather, &confirm);
+	take_part(bench, &combined);
+	take_carried(bench, &combined, &confirm);
 	assert_int_equal(confirm.result, -ESTALE);
 	confirm_fini(&confirm);
-	gather_fini(&gather);
+	combined_fini(&combined);
 	sent_fini(&first);
 	sent_fini(&second);
 }
@@ -470,28 +473,28 @@ static void refusal_is_carried(void **state)
 static void nonsense_from_below_is_left_out(void **state)
 {
 	struct bench *bench = *state;
-	struct sent sent = lease(bench, &combined);
+	struct sent sent = lease(bench, &together);
 	static uint8_t large[PARCEL_PART_MIN + 1];
-	struct gather gather;
+	struct combined combined;
 
 	receive(bench, 5, &sent);
 	bench_pump(bench);
-	agent_round_gathered(bench->agent, 5, "nonsense", 8);
-	agent_round_gathered(bench->agent, 5, NULL, 0);
-	agent_round_gathered(bench->agent, 5, large, sizeof(large));
-	gathered(bench, 5, &sent, 2, 4, "");
-	gathered(bench, 5, &sent, 4, 6, ""); /* n4 is there */
+	agent_round_part(bench->agent, 5, "nonsense", 8);
+	agent_round_part(bench->agent, 5, NULL, 0);
+	agent_round_part(bench->agent, 5, large, sizeof(large));
+	part_from_below(bench, 5, &sent, 2, 4, "");
+	part_from_below(bench, 5, &sent, 4, 6, ""); /* n4 is there */
 	agent_round_closed(bench->agent, 5);
-	take_part(bench, &gather);
+	take_part(bench, &combined);
 	while (parts_left(bench) > 0) {
-		assert_int_equal(gather.set_count, 1);
-		gather_fini(&gather);
-		take_part(bench, &gather);
+		assert_int_equal(combined.set_count, 1);
+		combined_fini(&combined);
+		take_part(bench, &combined);
 	}
-	assert_int_equal(verify(bench, &gather, &sent), 0);
-	assert_true(idset_has(gather.sets[0].places, 3));
-	assert_false(idset_has(gather.sets[0].places, 6));
-	gather_fini(&gather);
+	assert_int_equal(verify(bench, &combined, &sent), 0);
+	assert_true(idset_has(combined.sets[0].places, 3));
+	assert_false(idset_has(combined.sets[0].places, 6));
+	combined_fini(&combined);
 	sent_fini(&sent);
 }
 
@@ -499,22 +502,22 @@ static void nonsense_from_below_is_left_out(void **state)
 static void somebody_below_who_says_to_be_us_is_found_out(void **state)
 {
 	struct bench *bench = *state;
-	struct sent sent = lease(bench, &combined);
-	struct sent other = lease(bench, &combined);
+	struct sent sent = lease(bench, &together);
+	struct sent other = lease(bench, &together);
 	struct confirm confirm;
-	struct gather gather;
+	struct combined combined;
 
 	receive(bench, 5, &sent);
-	gathered(bench, 5, &other, OWN, 3, "");
+	part_from_below(bench, 5, &other, OWN, 3, "");
 	bench_pump(bench);
 	agent_round_closed(bench->agent, 5);
-	take_part(bench, &gather);
-	assert_int_equal(verify(bench, &gather, &sent), -EKEYREJECTED);
-	take_carried(bench, &gather, &confirm);
+	take_part(bench, &combined);
+	assert_int_equal(verify(bench, &combined, &sent), -EKEYREJECTED);
+	take_carried(bench, &combined, &confirm);
 	assert_string_equal(confirm.node, FAKE_NODE);
 	assert_int_equal(confirm.result, 0);
 	confirm_fini(&confirm);
-	gather_fini(&gather);
+	combined_fini(&combined);
 	sent_fini(&sent);
 	sent_fini(&other);
 }
@@ -522,16 +525,16 @@ static void somebody_below_who_says_to_be_us_is_found_out(void **state)
 static void collective_without_a_command_is_answered_with_nothing(void **state)
 {
 	struct bench *bench = *state;
-	struct sent sent = lease(bench, &combined);
+	struct sent sent = lease(bench, &together);
 	struct query_body body = { .nodes = "n[2-9]", .what = QUERY_DEVICES };
 	struct writer writer = { 0 };
 	struct sent elsewhere;
 
 	assert_int_equal(query_body_encode(&body, &writer), 0);
-	elsewhere = sent_make(bench, COMMAND_QUERY, 0, &writer, &combined);
+	elsewhere = sent_make(bench, COMMAND_QUERY, 0, &writer, &together);
 	agent_round_closed(bench->agent, 5);
 	assert_int_equal(bench->over, 5);
-	gathered(bench, 6, &sent, 2, 4, "");
+	part_from_below(bench, 6, &sent, 2, 4, "");
 	agent_round_closed(bench->agent, 6);
 	assert_int_equal(bench->over, 6);
 	agent_round_command(bench->agent, 7, "nonsense", 8, NULL, 0);
@@ -541,9 +544,8 @@ static void collective_without_a_command_is_answered_with_nothing(void **state)
 	agent_round_closed(bench->agent, 8);
 	assert_int_equal(bench->over, 8);
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(
-			bench->gathered.frames[bench->gathered.first++].size,
-			0);
+		assert_int_equal(bench->parts.frames[bench->parts.first++].size,
+				 0);
 	sent_fini(&sent);
 	sent_fini(&elsewhere);
 }
@@ -551,21 +553,21 @@ static void collective_without_a_command_is_answered_with_nothing(void **state)
 static void too_many_at_once_are_answered_with_nothing(void **state)
 {
 	struct bench *bench = *state;
-	struct sent sent = lease(bench, &combined);
+	struct sent sent = lease(bench, &together);
 
 	for (uint64_t id = 1; id <= AGENT_ROUNDS_MAX + 1; id++)
 		receive(bench, id, &sent);
 	agent_round_closed(bench->agent, AGENT_ROUNDS_MAX + 1);
 	assert_int_equal(bench->over, AGENT_ROUNDS_MAX + 1);
-	assert_int_equal(bench->gathered.frames[0].size, 0);
+	assert_int_equal(bench->parts.frames[0].size, 0);
 	bench_pump(bench);
 	agent_round_closed(bench->agent, 1);
 	assert_int_equal(bench->over, 1);
-	assert_true(bench->gathered.frames[1].size > 0);
+	assert_true(bench->parts.frames[1].size > 0);
 	receive(bench, AGENT_ROUNDS_MAX + 2, &sent);
 	bench_pump(bench);
 	agent_round_closed(bench->agent, AGENT_ROUNDS_MAX + 2);
-	assert_true(bench->gathered.frames[2].size > 0);
+	assert_true(bench->parts.frames[2].size > 0);
 	sent_fini(&sent);
 }
 

@@ -361,7 +361,7 @@ static void apply_that_cannot_be_undone_is_being_revoked(void **state)
 	world->apply_error = 0;
 	assert_int_equal(world_apply(world, 7), -ESTALE);
 	world_object(world, 7)->is_busy = false;
-	assert_int_equal(world_wish(world, GUARD_REVOKE, 7), 0);
+	assert_int_equal(world_request(world, GUARD_REVOKE, 7), 0);
 	assert_int_equal(world_objects_total(world), 0);
 	assert_int_equal(world->reply.owed_count, 1);
 }
@@ -386,7 +386,7 @@ static void apply_whose_file_cannot_be_written_is_undone(void **state)
 	assert_non_null(strstr(world->confirm.reason, "environment file"));
 	assert_int_equal(world_objects_total(world), 0);
 	world->file_error = 0;
-	assert_int_equal(world_wish(world, GUARD_REVOKE, 7), 0);
+	assert_int_equal(world_request(world, GUARD_REVOKE, 7), 0);
 	assert_int_equal(world_apply(world, 7), -ESTALE);
 }
 

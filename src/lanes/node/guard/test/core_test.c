@@ -304,7 +304,7 @@ static void epoch_proof_is_signed_with_the_newest_key_seen(void **state)
 	command_key_derive(6, seed, &world->command_key);
 	command_public_derive(6, seed, &world->keys.commands[1]);
 	world->keys.command_count = 2;
-	assert_int_equal(world_wish(world, GUARD_RELOAD, 0), 0);
+	assert_int_equal(world_request(world, GUARD_RELOAD, 0), 0);
 	assert_int_equal(world_apply(world, 7), 0);
 	assert_int_equal(proof_key_id(world), 6);
 	world->command_key = old;
@@ -428,10 +428,10 @@ static void grants_and_what_is_owed_have_a_limit(void **state)
 	fill_grants(world, 1000, LEDGER_GRANTS_MAX - 1);
 	assert_int_equal(world_apply(world, 7), 0);
 	assert_int_equal(world_apply(world, 8), -ENOSPC);
-	assert_int_equal(world_wish(world, GUARD_REVOKE, 1000), 0);
+	assert_int_equal(world_request(world, GUARD_REVOKE, 1000), 0);
 	assert_int_equal(world->reply.owed_count, 1);
 	assert_int_equal(world_apply(world, 8), -ENOSPC);
-	world_wish(world, GUARD_OWED, 0);
+	world_request(world, GUARD_OWED, 0);
 	sequence = world->reply.sequence;
 	assert_int_equal(world_ack(world, sequence), 0);
 	assert_int_equal(world_apply(world, 8), 0);
@@ -445,7 +445,7 @@ static void grants_are_shown_in_pages(void **state)
 
 	fill_grants(world, 1000, 2 * GUARD_PAGE_MAX + 1);
 	do {
-		assert_int_equal(world_wish(world, GUARD_GRANTS, after), 0);
+		assert_int_equal(world_request(world, GUARD_GRANTS, after), 0);
 		for (size_t i = 0; i < world->reply.grant_count; i++) {
 			after = world->reply.grants[i].grant_id;
 			assert_int_equal(after, 1000 + count++);
@@ -507,15 +507,15 @@ static void reload_takes_new_keys_or_keeps_the_old(void **state)
 	uint8_t seed[KEY_SIZE] = { 1 };
 
 	world->keys_error = -EACCES;
-	assert_int_equal(world_wish(world, GUARD_RELOAD, 0), -EACCES);
+	assert_int_equal(world_request(world, GUARD_RELOAD, 0), -EACCES);
 	assert_string_equal(world->reply.text, "the key file cannot be read");
 	assert_int_equal(world_apply(world, 7), 0);
 	world->keys_error = 0;
 	command_key_derive(6, seed, &world->command_key);
-	assert_int_equal(world_wish(world, GUARD_RELOAD, 0), 0);
+	assert_int_equal(world_request(world, GUARD_RELOAD, 0), 0);
 	command_public_derive(6, seed, &world->keys.commands[1]);
 	world->keys.command_count = 2;
-	assert_int_equal(world_wish(world, GUARD_RELOAD, 0), 0);
+	assert_int_equal(world_request(world, GUARD_RELOAD, 0), 0);
 	assert_int_equal(world->reply.key_count, 2);
 	assert_int_equal(world->reply.key_ids[1], 6);
 	assert_int_equal(world_revoke(world, 7), 0);
@@ -526,7 +526,7 @@ static void reload_of_another_nodes_keys_keeps_the_old(void **state)
 	struct world *world = *state;
 
 	strcpy(world->keys.name, "n2");
-	assert_int_equal(world_wish(world, GUARD_RELOAD, 0), -EINVAL);
+	assert_int_equal(world_request(world, GUARD_RELOAD, 0), -EINVAL);
 	strcpy(world->keys.name, FAKE_NODE);
 	assert_int_equal(world_apply(world, 7), 0);
 }

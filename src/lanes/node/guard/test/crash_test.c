@@ -36,11 +36,11 @@ static void order_revoke(struct world *world, struct heard *heard,
 		heard->is_gone[grant_id] = true;
 }
 
-static void wish_revoke(struct world *world, struct heard *heard,
-			uint64_t grant_id)
+static void request_revoke(struct world *world, struct heard *heard,
+			   uint64_t grant_id)
 {
 	heard->is_revoke_begun[grant_id] = true;
-	if (world_wish(world, GUARD_REVOKE, grant_id) == 0)
+	if (world_request(world, GUARD_REVOKE, grant_id) == 0)
 		heard->is_gone[grant_id] = true;
 }
 
@@ -75,7 +75,7 @@ static void revoke_together(struct world *world, struct heard *heard)
 		heard->is_revoke_begun[id] = true;
 	busy_set(world, 7, true);
 	world_take_revoke(world, 6);
-	world_take_wish(world, GUARD_REVOKE, 8);
+	world_take_request(world, GUARD_REVOKE, 8);
 	world_take_revoke(world, 7);
 	world_take_revoke(world, 9);
 	world_settle(world);
@@ -105,8 +105,8 @@ static void story(struct world *world, struct heard *heard)
 	busy_set(world, 2, true);
 	order_revoke(world, heard, 2);
 	busy_set(world, 2, false);
-	wish_revoke(world, heard, 2);
-	if (world_wish(world, GUARD_OWED, 0) == 0)
+	request_revoke(world, heard, 2);
+	if (world_request(world, GUARD_OWED, 0) == 0)
 		world_ack(world, world->reply.sequence);
 	world->epoch = 2;
 	greet(world);
@@ -156,7 +156,7 @@ static void finish(struct world *world, const struct heard *heard)
 	}
 	assert_int_equal(world_objects_total(world), 0);
 	assert_int_equal(world_files_total(world), 0);
-	while (world_wish(world, GUARD_OWED, 0) == 0)
+	while (world_request(world, GUARD_OWED, 0) == 0)
 		assert_int_equal(world_ack(world, world->reply.sequence), 0);
 }
 

@@ -660,7 +660,8 @@ void world_take_revoke(struct world *world, uint64_t grant_id)
 	writer_fini(&body);
 }
 
-void world_take_wish(struct world *world, enum guard_type type, uint64_t number)
+void world_take_request(struct world *world, enum guard_type type,
+			uint64_t number)
 {
 	struct guard_request request = {
 		.type = (uint8_t)type,
@@ -822,7 +823,7 @@ int world_ack(struct world *world, uint64_t sequence)
 	return result;
 }
 
-int world_wish(struct world *world, enum guard_type type, uint64_t number)
+int world_request(struct world *world, enum guard_type type, uint64_t number)
 {
 	struct guard_request request = {
 		.type = (uint8_t)type,
@@ -861,7 +862,7 @@ int world_register(struct world *world, struct registration *ret_registration)
 
 int world_state(struct world *world, uint64_t grant_id)
 {
-	world_wish(world, GUARD_GRANTS, grant_id - 1);
+	world_request(world, GUARD_GRANTS, grant_id - 1);
 	if (world->reply.grant_count == 0 ||
 	    world->reply.grants[0].grant_id != grant_id)
 		return 0;

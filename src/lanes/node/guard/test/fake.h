@@ -116,8 +116,8 @@ int world_ask(struct world *world, const struct guard_request *request);
 /* Send a request without a look whether the next one is there. */
 void world_take(struct world *world, const struct guard_request *request);
 void world_take_revoke(struct world *world, uint64_t grant_id);
-void world_take_wish(struct world *world, enum guard_type type,
-		     uint64_t number);
+void world_take_request(struct world *world, enum guard_type type,
+			uint64_t number);
 /* There is no next one. */
 void world_settle(struct world *world);
 /* The next reply has to be to such a request; as world_ask. */
@@ -138,8 +138,8 @@ void fake_revoke_body(uint64_t grant_id, struct revoke_body *ret_body);
 int world_apply(struct world *world, uint64_t grant_id);
 int world_revoke(struct world *world, uint64_t grant_id);
 int world_ack(struct world *world, uint64_t sequence);
-/* The agent's wishes. */
-int world_wish(struct world *world, enum guard_type type, uint64_t number);
+/* The agent's requests. */
+int world_request(struct world *world, enum guard_type type, uint64_t number);
 /*
  * A registration, and its HELLO's result; ret_registration is written when
  * that is 0.

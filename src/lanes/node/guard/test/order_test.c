@@ -311,8 +311,8 @@ static void acknowledgement_for_another_node_is_refused(void **state)
 	struct writer writer = { 0 };
 
 	assert_int_equal(world_apply(world, 7), 0);
-	assert_int_equal(world_wish(world, GUARD_REVOKE, 7), 0);
-	world_wish(world, GUARD_OWED, 0);
+	assert_int_equal(world_request(world, GUARD_REVOKE, 7), 0);
+	world_request(world, GUARD_OWED, 0);
 	body.sequence = world->reply.sequence;
 	assert_int_equal(ack_body_encode(&body, &writer), 0);
 	assert_int_equal(world_command(world, COMMAND_ACK, 0, &writer), -EPERM);

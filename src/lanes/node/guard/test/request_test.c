@@ -34,11 +34,11 @@ static void revoke_of_the_nodes_own_accord_is_owed_until_it_is_acknowledged(
 	uint64_t sequence;
 
 	assert_int_equal(world_apply(world, 7), 0);
-	assert_int_equal(world_wish(world, GUARD_REVOKE, 7), 0);
+	assert_int_equal(world_request(world, GUARD_REVOKE, 7), 0);
 	assert_int_equal(world->reply.grants[0].state, 0);
 	assert_int_equal(world->reply.owed_count, 1);
 	world_restart(world);
-	assert_int_equal(world_wish(world, GUARD_OWED, 0), 0);
+	assert_int_equal(world_request(world, GUARD_OWED, 0), 0);
 	sequence = world->reply.sequence;
 	assert_int_equal(world->confirm.op, 0);
 	assert_int_equal(world->confirm.grant_id, 7);
@@ -46,14 +46,14 @@ static void revoke_of_the_nodes_own_accord_is_owed_until_it_is_acknowledged(
 	assert_int_equal(world->confirm.result, 0);
 	assert_memory_equal(world->confirm.incarnation, world->incarnation,
 			    INCARNATION_SIZE);
-	assert_int_equal(world_wish(world, GUARD_OWED, sequence), -ENOENT);
+	assert_int_equal(world_request(world, GUARD_OWED, sequence), -ENOENT);
 	assert_int_equal(world_ack(world, sequence + 1), 0);
 	assert_int_equal(world->reply.owed_count, 1);
 	assert_int_equal(world_ack(world, sequence), 0);
 	assert_int_equal(world->reply.owed_count, 0);
 	assert_int_equal(world_ack(world, sequence), 0);
 	world_restart(world);
-	assert_int_equal(world_wish(world, GUARD_OWED, 0), -ENOENT);
+	assert_int_equal(world_request(world, GUARD_OWED, 0), -ENOENT);
 }
 
 static void sequences_are_not_used_again_after_a_restart(void **state)
@@ -63,13 +63,13 @@ static void sequences_are_not_used_again_after_a_restart(void **state)
 
 	assert_int_equal(world_apply(world, 7), 0);
 	assert_int_equal(world_apply(world, 8), 0);
-	world_wish(world, GUARD_REVOKE, 7);
-	world_wish(world, GUARD_OWED, 0);
+	world_request(world, GUARD_REVOKE, 7);
+	world_request(world, GUARD_OWED, 0);
 	first = world->reply.sequence;
 	assert_int_equal(world_ack(world, first), 0);
 	world_restart(world);
-	world_wish(world, GUARD_REVOKE, 8);
-	world_wish(world, GUARD_OWED, 0);
+	world_request(world, GUARD_REVOKE, 8);
+	world_request(world, GUARD_OWED, 0);
 	assert_int_equal(world->reply.sequence, first + 1);
 }
 
@@ -81,10 +81,10 @@ static void busy_revoke_that_is_tried_again_is_owed_when_it_is_gone(
 	assert_int_equal(world_apply(world, 7), 0);
 	world_object(world, 7)->is_busy = true;
 	assert_int_equal(world_revoke(world, 7), -EBUSY);
-	assert_int_equal(world_wish(world, GUARD_REVOKE, 7), -EBUSY);
+	assert_int_equal(world_request(world, GUARD_REVOKE, 7), -EBUSY);
 	assert_int_equal(world->reply.owed_count, 0);
 	world_object(world, 7)->is_busy = false;
-	assert_int_equal(world_wish(world, GUARD_REVOKE, 7), 0);
+	assert_int_equal(world_request(world, GUARD_REVOKE, 7), 0);
 	assert_int_equal(world->reply.owed_count, 1);
 	/* The manager asks again: it is gone, and both are true. */
 	assert_int_equal(world_revoke(world, 7), 0);
@@ -104,16 +104,16 @@ static void last_try_asks_to_be_drained_with_the_reason(void **state)
 	world_object(world, 7)->is_busy = true;
 	assert_int_equal(world_ask(world, &request), -EBUSY);
 	assert_int_equal(world->reply.owed_count, 1);
-	assert_int_equal(world_wish(world, GUARD_OWED, 0), 0);
+	assert_int_equal(world_request(world, GUARD_OWED, 0), 0);
 	sequence = world->reply.sequence;
 	assert_int_equal(world->confirm.result, -EBUSY);
 	assert_string_equal(world->confirm.reason,
 			    "object 2 on 'dev0' is used by process 77");
 	/* Later news of a grant takes the place of earlier ones. */
 	world_object(world, 7)->is_busy = false;
-	assert_int_equal(world_wish(world, GUARD_REVOKE, 7), 0);
+	assert_int_equal(world_request(world, GUARD_REVOKE, 7), 0);
 	assert_int_equal(world->reply.owed_count, 1);
-	assert_int_equal(world_wish(world, GUARD_OWED, 0), 0);
+	assert_int_equal(world_request(world, GUARD_OWED, 0), 0);
 	assert_int_equal(world->confirm.result, 0);
 	assert_true(world->reply.sequence > sequence);
 	assert_int_equal(world_ack(world, sequence), 0);
@@ -123,7 +123,7 @@ static void last_try_asks_to_be_drained_with_the_reason(void **state)
 /* What the manager is told of a lane that `clean --all` has taken. */
 static void assert_owed_with(struct world *world, const char *reason)
 {
-	assert_int_equal(world_wish(world, GUARD_OWED, 0), 0);
+	assert_int_equal(world_request(world, GUARD_OWED, 0), 0);
 	assert_int_equal(world->confirm.result, 0);
 	assert_string_equal(world->confirm.reason, reason);
 }
@@ -149,10 +149,10 @@ static void lane_that_is_cleaned_from_under_its_job_is_owed_with_the_reason(
 	assert_int_equal(world_ask(world, &request), -EBUSY);
 	world_restart(world);
 	world_object(world, 8)->is_busy = false;
-	assert_int_equal(world_wish(world, GUARD_REVOKE, 8), 0);
-	world_wish(world, GUARD_OWED, 0);
-	assert_int_equal(world_wish(world, GUARD_OWED, world->reply.sequence),
-			 0);
+	assert_int_equal(world_request(world, GUARD_REVOKE, 8), 0);
+	world_request(world, GUARD_OWED, 0);
+	assert_int_equal(
+		world_request(world, GUARD_OWED, world->reply.sequence), 0);
 	assert_int_equal(world->confirm.grant_id, 8);
 	assert_string_equal(world->confirm.reason,
 			    "'fairlead clean --all' has taken it");
@@ -170,7 +170,7 @@ static void lane_that_its_epilog_has_begun_to_take_is_not_cleaned_from_under_it(
 
 	assert_int_equal(world_apply(world, 7), 0);
 	world_object(world, 7)->is_busy = true;
-	assert_int_equal(world_wish(world, GUARD_REVOKE, 7), -EBUSY);
+	assert_int_equal(world_request(world, GUARD_REVOKE, 7), -EBUSY);
 	world_object(world, 7)->is_busy = false;
 	assert_int_equal(world_ask(world, &request), 0);
 	assert_owed_with(world, "");
@@ -195,13 +195,13 @@ static void dry_revoke_touches_nothing(void **state)
 	assert_int_equal(world_state(world, 7), GRANT_APPLIED);
 }
 
-static void wishes_for_an_unknown_grant_are_refused(void **state)
+static void requests_for_an_unknown_grant_are_refused(void **state)
 {
 	struct world *world = *state;
 
-	assert_int_equal(world_wish(world, GUARD_REVOKE, 7), -ENOENT);
-	assert_int_equal(world_wish(world, GUARD_REVOKE, 0), -ENOENT);
-	assert_int_equal(world_wish(world, GUARD_ENVIRONMENT, 7), -ENOENT);
+	assert_int_equal(world_request(world, GUARD_REVOKE, 7), -ENOENT);
+	assert_int_equal(world_request(world, GUARD_REVOKE, 0), -ENOENT);
+	assert_int_equal(world_request(world, GUARD_ENVIRONMENT, 7), -ENOENT);
 }
 
 static void environment_can_be_read_while_the_lane_is_there(void **state)
@@ -211,11 +211,11 @@ static void environment_can_be_read_while_the_lane_is_there(void **state)
 
 	assert_int_equal(world_apply(world, 7), 0);
 	world_restart(world);
-	assert_int_equal(world_wish(world, GUARD_ENVIRONMENT, 7), 0);
+	assert_int_equal(world_request(world, GUARD_ENVIRONMENT, 7), 0);
 	assert_int_equal(world->reply.size, strlen(expected));
 	assert_memory_equal(world->reply.bytes, expected, strlen(expected));
 	assert_int_equal(world_revoke(world, 7), 0);
-	assert_int_equal(world_wish(world, GUARD_ENVIRONMENT, 7), -ENOENT);
+	assert_int_equal(world_request(world, GUARD_ENVIRONMENT, 7), -ENOENT);
 }
 
 static void request_is_refused_at_each_length_but_its_own(void **state)
@@ -252,7 +252,7 @@ int main(void)
 		TEST(lane_that_is_cleaned_from_under_its_job_is_owed_with_the_reason),
 		TEST(lane_that_its_epilog_has_begun_to_take_is_not_cleaned_from_under_it),
 		TEST(dry_revoke_touches_nothing),
-		TEST(wishes_for_an_unknown_grant_are_refused),
+		TEST(requests_for_an_unknown_grant_are_refused),
 		TEST(environment_can_be_read_while_the_lane_is_there),
 		TEST(request_is_refused_at_each_length_but_its_own),
 	};

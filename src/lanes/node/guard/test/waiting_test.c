@@ -79,10 +79,10 @@ static void replies_keep_the_order_of_requests(void **state)
 	struct world *world = *state;
 
 	world_take_revoke(world, 3);
-	world_take_wish(world, GUARD_REVOKE, 1);
-	world_take_wish(world, GUARD_REVOKE, 77);
+	world_take_request(world, GUARD_REVOKE, 1);
+	world_take_request(world, GUARD_REVOKE, 77);
 	world_take_revoke(world, 2);
-	world_take_wish(world, GUARD_GRANTS, 0);
+	world_take_request(world, GUARD_GRANTS, 0);
 	assert_false(guard_is_waiting(world->guard));
 	assert_int_equal(next(world, GUARD_COMMAND, 3), 0);
 	assert_int_equal(next(world, GUARD_REVOKE, 1), 0);
@@ -100,8 +100,8 @@ static void one_lane_twice_is_taken_once(void **state)
 
 	world_take_revoke(world, 1);
 	world_take_revoke(world, 1);
-	world_take_wish(world, GUARD_REVOKE, 2);
-	world_take_wish(world, GUARD_REVOKE, 2);
+	world_take_request(world, GUARD_REVOKE, 2);
+	world_take_request(world, GUARD_REVOKE, 2);
 	world_settle(world);
 	assert_int_equal(next(world, GUARD_COMMAND, 1), 0);
 	assert_int_equal(next(world, GUARD_COMMAND, 1), 0);
@@ -133,14 +133,14 @@ static void every_lane_of_many_is_owed_by_its_own_sequence(void **state)
 	uint64_t sequence = 0;
 
 	for (uint64_t id = 1; id <= LANES; id++)
-		world_take_wish(world, GUARD_REVOKE, id);
+		world_take_request(world, GUARD_REVOKE, id);
 	world_settle(world);
 	for (uint64_t id = 1; id <= LANES; id++)
 		assert_int_equal(next(world, GUARD_REVOKE, id), 0);
 	assert_int_equal(world->reply.owed_count, LANES);
 	world_restart(world);
 	for (uint64_t id = 1; id <= LANES; id++) {
-		assert_int_equal(world_wish(world, GUARD_OWED, sequence), 0);
+		assert_int_equal(world_request(world, GUARD_OWED, sequence), 0);
 		assert_int_equal(world->confirm.grant_id, id);
 		sequence = world->reply.sequence;
 	}

@@ -9,9 +9,9 @@
  * Any other confirmation is carried as it is. So whoever passes answers on can
  * leave some out, but cannot make up one, nor change any.
  *
- *	node:    gather_init, gather_add (its own), gather_merge (each child's),
- *	         gather_encode
- *	manager: the same, then gather_verify for each set; confirm_open for each
+ *	node:    combined_init, combined_add (its own),
+ *	         combined_merge (each child's), combined_encode
+ *	manager: the same, then combined_verify for each set; confirm_open for each
  *	         of the carried
  */
 #pragma once
@@ -21,68 +21,69 @@
 #include "lanes/proto/keyfile.h"
 #include "lanes/proto/message.h"
 
-#define GATHER_PLACES_MAX (1u << 20) /* nodes of one command */
+#define COMBINED_NODES_MAX (1u << 20) /* nodes of one command */
 
 /* Those whose answer is "done", with a tag under the same key. */
-struct gather_set {
+struct combined_set {
 	uint32_t key_id;
 	struct idset *places;
 	uint8_t tag[MAC_SIZE]; /* of all of them, combined */
 };
 
-struct gather {
+struct combined {
 	uint32_t place_count; /* nodes of the command */
-	struct gather_set sets[KEYS_MAX];
+	struct combined_set sets[KEYS_MAX];
 	size_t set_count;
 	/* The others' confirmations: u32 length and bytes, each. */
 	struct writer carried;
 	uint32_t carried_count;
 };
 
-/* -EINVAL: no places, or more than GATHER_PLACES_MAX. */
-int gather_init(struct gather *gather, uint32_t place_count);
-void gather_fini(struct gather *gather);
+/* -EINVAL: no places, or more than COMBINED_NODES_MAX. */
+int combined_init(struct combined *combined, uint32_t place_count);
+void combined_fini(struct combined *combined);
 
 /*
  * Add a confirmation as its node has made it; it is not verified. -EBADMSG: it
  * is none; -EEXIST: there is one of this place; -EINVAL: no such place;
  * -ENOMEM. Nothing has changed then.
  */
-int gather_add(struct gather *gather, uint32_t place, const void *confirm,
-	       size_t size);
+int combined_add(struct combined *combined, uint32_t place, const void *confirm,
+		 size_t size);
 /*
  * Add one that is to be carried as it is, whatever it says. -EBADMSG, -ENOMEM
  * as before.
  */
-int gather_carry(struct gather *gather, const void *confirm, size_t size);
+int combined_carry(struct combined *combined, const void *confirm, size_t size);
 /*
- * Add what a child has gathered. -EBADMSG: it is malformed, or of another
+ * Add what a child has combined. -EBADMSG: it is malformed, or of another
  * number of places; -EEXIST: one of its places is here already; -E2BIG: of
  * more than KEYS_MAX keys; -ENOMEM. Nothing has changed then.
  */
-int gather_merge(struct gather *gather, const void *bytes, size_t size);
-int gather_encode(const struct gather *gather, struct writer *writer);
+int combined_merge(struct combined *combined, const void *bytes, size_t size);
+int combined_encode(const struct combined *combined, struct writer *writer);
 /* Bytes that it writes; those of two that are merged are no more than both. */
-size_t gather_encoded_size(const struct gather *gather);
+size_t combined_encoded_size(const struct combined *combined);
 /* Nobody's answer is in it. */
-bool gather_is_empty(const struct gather *gather);
+bool combined_is_empty(const struct combined *combined);
 
 /* Who is at a place, as the manager knows it; what it sets is borrowed. */
-struct gather_node {
+struct combined_node {
 	const char *name;
 	const uint8_t *incarnation; /* INCARNATION_SIZE bytes */
 };
-typedef struct gather_node gather_node_fn(void *ctx, uint32_t place);
+typedef struct combined_node combined_node_fn(void *ctx, uint32_t place);
 
 /*
  * Check that each node of the set has confirmed the command with "done", in
  * this incarnation. -ENOKEY: none of the masters made the key; -EKEYREJECTED:
  * some node has not, or has another incarnation; -ENOMEM.
  */
-int gather_verify(const struct gather_set *set, const struct command *command,
-		  const struct node_master *masters, size_t master_count,
-		  gather_node_fn *node_of, void *ctx);
+int combined_verify(const struct combined_set *set,
+		    const struct command *command,
+		    const struct node_master *masters, size_t master_count,
+		    combined_node_fn *node_of, void *ctx);
 
 /* Carried confirmations, one by one: *cursor starts at 0. False: no more. */
-bool gather_carried_next(const struct gather *gather, size_t *cursor,
-			 const uint8_t **ret_confirm, size_t *ret_size);
+bool combined_carried_next(const struct combined *combined, size_t *cursor,
+			   const uint8_t **ret_confirm, size_t *ret_size);

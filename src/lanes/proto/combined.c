@@ -4,95 +4,95 @@
  * u8[32] tag, u32 ranges, of each range u32 first and u32 count, in rising
  * order and apart from each other; then u32 confirmations, each as a blob.
  */
-#include "lanes/proto/gather.h"
+#include "lanes/proto/combined.h"
 
 #include <errno.h>
 #include <sodium.h>
 #include <string.h>
 
-#define GATHER_VERSION 1
+#define COMBINED_VERSION 1
 
 /* What stands once, for each set, and for each of its ranges. */
-#define GATHER_HEAD_SIZE  (1 + 4 + 1 + 4)
-#define GATHER_SET_SIZE   (4 + MAC_SIZE + 4)
-#define GATHER_RANGE_SIZE (4 + 4)
+#define COMBINED_HEAD_SIZE  (1 + 4 + 1 + 4)
+#define COMBINED_SET_SIZE   (4 + MAC_SIZE + 4)
+#define COMBINED_RANGE_SIZE (4 + 4)
 
-int gather_init(struct gather *gather, uint32_t place_count)
+int combined_init(struct combined *combined, uint32_t place_count)
 {
-	if (place_count == 0 || place_count > GATHER_PLACES_MAX)
+	if (place_count == 0 || place_count > COMBINED_NODES_MAX)
 		return -EINVAL;
-	*gather = (struct gather){ .place_count = place_count };
+	*combined = (struct combined){ .place_count = place_count };
 	return 0;
 }
 
-void gather_fini(struct gather *gather)
+void combined_fini(struct combined *combined)
 {
-	for (size_t i = 0; i < gather->set_count; i++)
-		idset_destroy(gather->sets[i].places);
-	writer_fini(&gather->carried);
-	*gather = (struct gather){ 0 };
+	for (size_t i = 0; i < combined->set_count; i++)
+		idset_destroy(combined->sets[i].places);
+	writer_fini(&combined->carried);
+	*combined = (struct combined){ 0 };
 }
 
-static bool has_place(const struct gather *gather, uint32_t place)
+static bool has_place(const struct combined *combined, uint32_t place)
 {
-	for (size_t i = 0; i < gather->set_count; i++)
-		if (idset_has(gather->sets[i].places, place))
+	for (size_t i = 0; i < combined->set_count; i++)
+		if (idset_has(combined->sets[i].places, place))
 			return true;
 	return false;
 }
 
 /* The set of a key, made if need be. -E2BIG, -ENOMEM. */
-static int set_get(struct gather *gather, uint32_t key_id,
-		   struct gather_set **ret_set)
+static int set_get(struct combined *combined, uint32_t key_id,
+		   struct combined_set **ret_set)
 {
-	struct gather_set *set;
+	struct combined_set *set;
 	int result;
 
-	for (size_t i = 0; i < gather->set_count; i++) {
-		if (gather->sets[i].key_id == key_id) {
-			*ret_set = &gather->sets[i];
+	for (size_t i = 0; i < combined->set_count; i++) {
+		if (combined->sets[i].key_id == key_id) {
+			*ret_set = &combined->sets[i];
 			return 0;
 		}
 	}
-	if (gather->set_count == KEYS_MAX)
+	if (combined->set_count == KEYS_MAX)
 		return -E2BIG;
-	set = &gather->sets[gather->set_count];
-	*set = (struct gather_set){ .key_id = key_id };
-	result = idset_create(gather->place_count, &set->places);
+	set = &combined->sets[combined->set_count];
+	*set = (struct combined_set){ .key_id = key_id };
+	result = idset_create(combined->place_count, &set->places);
 	if (result < 0)
 		return result;
-	gather->set_count++;
+	combined->set_count++;
 	*ret_set = set;
 	return 0;
 }
 
-static int carry(struct gather *gather, const void *confirm, size_t size)
+static int carry(struct combined *combined, const void *confirm, size_t size)
 {
-	size_t before = gather->carried.size;
+	size_t before = combined->carried.size;
 	int result;
 
-	write_blob(&gather->carried, confirm, size);
-	result = gather->carried.result;
+	write_blob(&combined->carried, confirm, size);
+	result = combined->carried.result;
 	if (result < 0) {
-		gather->carried.size = before;
-		gather->carried.result = 0;
+		combined->carried.size = before;
+		combined->carried.result = 0;
 		return result;
 	}
-	gather->carried_count++;
+	combined->carried_count++;
 	return 0;
 }
 
-int gather_add(struct gather *gather, uint32_t place, const void *bytes,
-	       size_t size)
+int combined_add(struct combined *combined, uint32_t place, const void *bytes,
+		 size_t size)
 {
-	struct gather_set *set;
+	struct combined_set *set;
 	struct confirm confirm;
 	uint8_t tag[MAC_SIZE];
 	uint32_t key_id;
 	bool is_plain;
 	int result;
 
-	if (place >= gather->place_count)
+	if (place >= combined->place_count)
 		return -EINVAL;
 	result = confirm_read(bytes, size, &confirm, tag);
 	if (result < 0)
@@ -102,12 +102,12 @@ int gather_add(struct gather *gather, uint32_t place, const void *bytes,
 	key_id = confirm.key_id;
 	confirm_fini(&confirm);
 	if (!is_plain)
-		return carry(gather, bytes, size);
-	if (has_place(gather, place))
+		return carry(combined, bytes, size);
+	if (has_place(combined, place))
 		return -EEXIST;
-	result = set_get(gather, key_id, &set);
+	result = set_get(combined, key_id, &set);
 	if (result == -E2BIG)
-		return carry(gather, bytes, size);
+		return carry(combined, bytes, size);
 	if (result < 0)
 		return result;
 	idset_add(set->places, place);
@@ -115,7 +115,7 @@ int gather_add(struct gather *gather, uint32_t place, const void *bytes,
 	return 0;
 }
 
-int gather_carry(struct gather *gather, const void *bytes, size_t size)
+int combined_carry(struct combined *combined, const void *bytes, size_t size)
 {
 	struct confirm confirm;
 	uint8_t tag[MAC_SIZE];
@@ -124,7 +124,7 @@ int gather_carry(struct gather *gather, const void *bytes, size_t size)
 	if (result < 0)
 		return result;
 	confirm_fini(&confirm);
-	return carry(gather, bytes, size);
+	return carry(combined, bytes, size);
 }
 
 /* --- encoding --- */
@@ -148,7 +148,7 @@ static uint32_t range_count(const struct idset *places)
 	return count;
 }
 
-static void write_set(struct writer *writer, const struct gather_set *set)
+static void write_set(struct writer *writer, const struct combined_set *set)
 {
 	uint32_t end;
 
@@ -163,40 +163,40 @@ static void write_set(struct writer *writer, const struct gather_set *set)
 	}
 }
 
-int gather_encode(const struct gather *gather, struct writer *writer)
+int combined_encode(const struct combined *combined, struct writer *writer)
 {
 	uint8_t set_count = 0;
 
 	/* Memory may have run out just after a set was made. */
-	for (size_t i = 0; i < gather->set_count; i++)
-		if (idset_count(gather->sets[i].places) > 0)
+	for (size_t i = 0; i < combined->set_count; i++)
+		if (idset_count(combined->sets[i].places) > 0)
 			set_count++;
-	write_u8(writer, GATHER_VERSION);
-	write_u32(writer, gather->place_count);
+	write_u8(writer, COMBINED_VERSION);
+	write_u32(writer, combined->place_count);
 	write_u8(writer, set_count);
-	for (size_t i = 0; i < gather->set_count; i++)
-		if (idset_count(gather->sets[i].places) > 0)
-			write_set(writer, &gather->sets[i]);
-	write_u32(writer, gather->carried_count);
-	write_bytes(writer, gather->carried.data, gather->carried.size);
+	for (size_t i = 0; i < combined->set_count; i++)
+		if (idset_count(combined->sets[i].places) > 0)
+			write_set(writer, &combined->sets[i]);
+	write_u32(writer, combined->carried_count);
+	write_bytes(writer, combined->carried.data, combined->carried.size);
 	return writer->result;
 }
 
-size_t gather_encoded_size(const struct gather *gather)
+size_t combined_encoded_size(const struct combined *combined)
 {
-	size_t size = GATHER_HEAD_SIZE + gather->carried.size;
+	size_t size = COMBINED_HEAD_SIZE + combined->carried.size;
 
-	for (size_t i = 0; i < gather->set_count; i++)
-		if (idset_count(gather->sets[i].places) > 0)
-			size += GATHER_SET_SIZE +
-				range_count(gather->sets[i].places) *
-					GATHER_RANGE_SIZE;
+	for (size_t i = 0; i < combined->set_count; i++)
+		if (idset_count(combined->sets[i].places) > 0)
+			size += COMBINED_SET_SIZE +
+				range_count(combined->sets[i].places) *
+					COMBINED_RANGE_SIZE;
 	return size;
 }
 
-bool gather_is_empty(const struct gather *gather)
+bool combined_is_empty(const struct combined *combined)
 {
-	return gather_encoded_size(gather) == GATHER_HEAD_SIZE;
+	return combined_encoded_size(combined) == COMBINED_HEAD_SIZE;
 }
 
 /* --- decoding --- */
@@ -224,34 +224,35 @@ static int read_places(struct reader *reader, struct idset *places,
 	return 0;
 }
 
-static int read_sets(struct reader *reader, struct gather *gather)
+static int read_sets(struct reader *reader, struct combined *combined)
 {
 	size_t count = read_u8(reader);
 
 	if (count > KEYS_MAX)
 		return -EBADMSG;
 	for (size_t i = 0; i < count; i++) {
-		struct gather_set *set;
+		struct combined_set *set;
 		uint32_t key_id = read_u32(reader);
 		const uint8_t *tag = read_bytes(reader, MAC_SIZE);
 		int result;
 
 		if (tag == NULL)
 			return -EBADMSG;
-		result = set_get(gather, key_id, &set);
+		result = set_get(combined, key_id, &set);
 		if (result < 0)
 			return result;
-		if (gather->set_count != i + 1)
+		if (combined->set_count != i + 1)
 			return -EBADMSG;
 		memcpy(set->tag, tag, MAC_SIZE);
-		result = read_places(reader, set->places, gather->place_count);
+		result =
+			read_places(reader, set->places, combined->place_count);
 		if (result < 0)
 			return result;
 	}
 	return 0;
 }
 
-static int read_carried(struct reader *reader, struct gather *gather)
+static int read_carried(struct reader *reader, struct combined *combined)
 {
 	uint32_t count = read_u32(reader);
 
@@ -259,7 +260,7 @@ static int read_carried(struct reader *reader, struct gather *gather)
 		size_t size;
 		const uint8_t *bytes = read_blob(reader, UINT32_MAX, &size);
 		int result =
-			bytes == NULL ? -EBADMSG : carry(gather, bytes, size);
+			bytes == NULL ? -EBADMSG : carry(combined, bytes, size);
 
 		if (result < 0)
 			return result;
@@ -267,37 +268,38 @@ static int read_carried(struct reader *reader, struct gather *gather)
 	return reader_is_done(reader) ? 0 : -EBADMSG;
 }
 
-/* -EBADMSG, -ENOMEM; `gather` is to be finished in any case. */
-static int gather_decode(const void *bytes, size_t size, uint32_t place_count,
-			 struct gather *gather)
+/* -EBADMSG, -ENOMEM; `combined` is to be finished in any case. */
+static int combined_decode(const void *bytes, size_t size, uint32_t place_count,
+			   struct combined *combined)
 {
 	struct reader reader = reader_of(bytes, size);
-	int result = gather_init(gather, place_count);
+	int result = combined_init(combined, place_count);
 
 	if (result < 0)
 		return result;
-	if (read_u8(&reader) != GATHER_VERSION ||
+	if (read_u8(&reader) != COMBINED_VERSION ||
 	    read_u32(&reader) != place_count)
 		return -EBADMSG;
-	result = read_sets(&reader, gather);
-	return result < 0 ? result : read_carried(&reader, gather);
+	result = read_sets(&reader, combined);
+	return result < 0 ? result : read_carried(&reader, combined);
 }
 
 /* --- merging --- */
 
-static int merge_check(const struct gather *gather, const struct gather *other)
+static int merge_check(const struct combined *combined,
+		       const struct combined *other)
 {
-	size_t key_count = gather->set_count;
+	size_t key_count = combined->set_count;
 
 	for (size_t i = 0; i < other->set_count; i++) {
 		bool is_known = false;
 
 		idset_foreach (place, other->sets[i].places)
-			if (has_place(gather, place))
+			if (has_place(combined, place))
 				return -EEXIST;
-		for (size_t j = 0; j < gather->set_count; j++)
-			is_known |=
-				gather->sets[j].key_id == other->sets[i].key_id;
+		for (size_t j = 0; j < combined->set_count; j++)
+			is_known |= combined->sets[j].key_id ==
+				    other->sets[i].key_id;
 		/* Within the message, no place is in two sets. */
 		for (size_t j = 0; j < i; j++)
 			idset_foreach (place, other->sets[i].places)
@@ -308,25 +310,26 @@ static int merge_check(const struct gather *gather, const struct gather *other)
 	return key_count > KEYS_MAX ? -E2BIG : 0;
 }
 
-static int merge_do(struct gather *gather, const struct gather *other)
+static int merge_do(struct combined *combined, const struct combined *other)
 {
-	struct gather_set *sets[KEYS_MAX];
-	size_t before = gather->carried.size;
+	struct combined_set *sets[KEYS_MAX];
+	size_t before = combined->carried.size;
 	int result;
 
 	for (size_t i = 0; i < other->set_count; i++) {
-		result = set_get(gather, other->sets[i].key_id, &sets[i]);
+		result = set_get(combined, other->sets[i].key_id, &sets[i]);
 		if (result < 0)
 			return result;
 	}
-	write_bytes(&gather->carried, other->carried.data, other->carried.size);
-	result = gather->carried.result;
+	write_bytes(&combined->carried, other->carried.data,
+		    other->carried.size);
+	result = combined->carried.result;
 	if (result < 0) {
-		gather->carried.size = before;
-		gather->carried.result = 0;
+		combined->carried.size = before;
+		combined->carried.result = 0;
 		return result;
 	}
-	gather->carried_count += other->carried_count;
+	combined->carried_count += other->carried_count;
 	for (size_t i = 0; i < other->set_count; i++) {
 		idset_unite(sets[i]->places, other->sets[i].places);
 		mac_combine(sets[i]->tag, other->sets[i].tag);
@@ -334,16 +337,17 @@ static int merge_do(struct gather *gather, const struct gather *other)
 	return 0;
 }
 
-int gather_merge(struct gather *gather, const void *bytes, size_t size)
+int combined_merge(struct combined *combined, const void *bytes, size_t size)
 {
-	struct gather other = { 0 };
-	int result = gather_decode(bytes, size, gather->place_count, &other);
+	struct combined other = { 0 };
+	int result =
+		combined_decode(bytes, size, combined->place_count, &other);
 
 	if (result == 0)
-		result = merge_check(gather, &other);
+		result = merge_check(combined, &other);
 	if (result == 0)
-		result = merge_do(gather, &other);
-	gather_fini(&other);
+		result = merge_do(combined, &other);
+	combined_fini(&other);
 	return result;
 }
 
@@ -360,7 +364,7 @@ static const struct node_master *master_find(const struct node_master *masters,
 
 /* One node's tag over "done", made anew. */
 static int done_tag(const struct node_master *master,
-		    const struct command *command, struct gather_node node,
+		    const struct command *command, struct combined_node node,
 		    uint8_t ret_tag[MAC_SIZE])
 {
 	struct writer writer = { 0 };
@@ -378,13 +382,14 @@ static int done_tag(const struct node_master *master,
 	return result;
 }
 
-int gather_verify(const struct gather_set *set, const struct command *command,
-		  const struct node_master *masters, size_t master_count,
-		  gather_node_fn *node_of, void *ctx)
+int combined_verify(const struct combined_set *set,
+		    const struct command *command,
+		    const struct node_master *masters, size_t master_count,
+		    combined_node_fn *node_of, void *ctx)
 {
 	const struct node_master *master =
 		master_find(masters, master_count, set->key_id);
-	uint8_t combined[MAC_SIZE] = { 0 };
+	uint8_t all[MAC_SIZE] = { 0 };
 	uint8_t tag[MAC_SIZE];
 
 	if (master == NULL)
@@ -395,21 +400,20 @@ int gather_verify(const struct gather_set *set, const struct command *command,
 
 		if (result < 0)
 			return result;
-		mac_combine(combined, tag);
+		mac_combine(all, tag);
 	}
-	return sodium_memcmp(combined, set->tag, MAC_SIZE) == 0 ? 0
-								: -EKEYREJECTED;
+	return sodium_memcmp(all, set->tag, MAC_SIZE) == 0 ? 0 : -EKEYREJECTED;
 }
 
-bool gather_carried_next(const struct gather *gather, size_t *cursor,
-			 const uint8_t **ret_confirm, size_t *ret_size)
+bool combined_carried_next(const struct combined *combined, size_t *cursor,
+			   const uint8_t **ret_confirm, size_t *ret_size)
 {
-	struct reader reader = reader_of(gather->carried.data + *cursor,
-					 gather->carried.size - *cursor);
+	struct reader reader = reader_of(combined->carried.data + *cursor,
+					 combined->carried.size - *cursor);
 
-	if (*cursor == gather->carried.size)
+	if (*cursor == combined->carried.size)
 		return false;
 	*ret_confirm = read_blob(&reader, UINT32_MAX, ret_size);
-	*cursor = gather->carried.size - reader.left;
+	*cursor = combined->carried.size - reader.left;
 	return *ret_confirm != NULL;
 }
