@@ -78,7 +78,7 @@ static void succeed(struct core *core, struct job *job)
 {
 	struct apply_run *run = run_of(job);
 	struct groups *warnings = &run->warnings;
-	_auto_(json_decrefp) json_t *list = NULL;
+	_auto_(freep) char *list = NULL;
 	_auto_(freep) char *members = NULL;
 	struct event event;
 
@@ -92,7 +92,8 @@ static void succeed(struct core *core, struct job *job)
 	if (warnings->more > 0)
 		event_number(&event, "more", warnings->more);
 	event_store(&event, core, job);
-	members = core_json_text(json_pack("{s:O*}", "warnings", list));
+	members = list == NULL ? memory_text("{}")
+			       : memory_format("{\"warnings\":%s}", list);
 	for (size_t i = 0; i < run->token_count; i++)
 		core_reply_done(core, run->tokens[i], members);
 	core->metrics.done[METRICS_APPLY]++;
@@ -105,7 +106,7 @@ static void fail(struct core *core, struct job *job, enum edge edge, int code)
 {
 	struct groups *failures = &run_of(job)->failures;
 	char text[FAIRLEAD_ERROR_TEXT_MAX];
-	json_t *members;
+	_auto_(freep) char *list = NULL;
 	int used = snprintf(text, sizeof(text),
 			    "failed on %zu of %u nodes: ", failures->node_count,
 			    job->part_count);
@@ -113,13 +114,12 @@ static void fail(struct core *core, struct job *job, enum edge edge, int code)
 	groups_format(failures, &core->nodes, text + used,
 		      sizeof(text) - (size_t)used);
 	result_set(job->apply_run, edge, code, text);
-	members = memory_have(
-		json_pack("{s:o}", "failures",
-			  groups_json(failures, &core->nodes, true)));
-	if (failures->more > 0)
-		json_object_set_new(members, "more",
-				    json_integer((json_int_t)failures->more));
-	job->apply_run->members = core_json_text(members);
+	list = groups_json(failures, &core->nodes, true);
+	job->apply_run->members =
+		failures->more == 0
+			? memory_format("{\"failures\":%s}", list)
+			: memory_format("{\"failures\":%s,\"more\":%zu}", list,
+					failures->more);
 	event_exception(core, job, EVENT_SEVERITY_FATAL, text);
 	core_release_begin(core, job, REASON_APPLY_FAILED);
 }

@@ -11,7 +11,6 @@
  */
 #pragma once
 
-#include <jansson.h>
 #include <stdint.h>
 
 #include "base/json_text.h"
@@ -30,7 +29,8 @@ void event_begin(struct event *event, struct core *core, const char *name);
 /* Texts are made clean; NULL is written as "". */
 void event_text(struct event *event, const char *member, const char *text);
 void event_number(struct event *event, const char *member, uint64_t number);
-void event_json(struct event *event, const char *member, const json_t *value);
+/* The value is JSON already. */
+void event_json(struct event *event, const char *member, const char *json);
 /* The members of a JSON object's compact text. */
 void event_context(struct event *event, const char *context);
 /* Give the line out as the next row of the grant's log; the event is empty. */

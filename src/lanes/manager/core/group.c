@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "base/json_text.h"
 #include "lanes/manager/core/core.h"
 #include "lanes/manager/core/fit.h"
 
@@ -92,24 +93,26 @@ char *group_nodes_text(const struct group *group, const struct nodes *nodes)
 	return text;
 }
 
-json_t *groups_json(const struct groups *groups, const struct nodes *nodes,
-		    bool has_errno)
+char *groups_json(const struct groups *groups, const struct nodes *nodes,
+		  bool has_errno)
 {
-	json_t *array = memory_have(json_array());
+	struct json_text text = { 0 };
 
+	write_plain(&text.writer, "[");
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct group *group = &groups->list[i];
-		char *names = group_nodes_text(group, nodes);
-		json_t *item = memory_have(json_pack(
-			"{s:s, s:s}", "nodes", names, "text", group->text));
+		_auto_(freep) char *names = group_nodes_text(group, nodes);
 
+		write_plain(&text.writer, i > 0 ? "," : "");
+		json_text_begin(&text);
+		json_text_string(&text, "nodes", names);
+		json_text_string(&text, "text", group->text);
 		if (has_errno)
-			json_object_set_new(item, "errno",
-					    json_integer(group->code));
-		json_array_append_new(array, item);
-		free(names);
+			json_text_signed(&text, "errno", group->code);
+		json_text_end(&text);
 	}
-	return array;
+	write_plain(&text.writer, "]");
+	return memory_have(json_text_take(&text));
 }
 
 void groups_format(const struct groups *groups, const struct nodes *nodes,

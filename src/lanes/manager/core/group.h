@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,9 +38,12 @@ void groups_add(struct groups *groups, int code, const char *text,
 
 /* Host list of a group; the caller frees it. */
 char *group_nodes_text(const struct group *group, const struct nodes *nodes);
-/* [{"nodes":"n[3-4]","errno":-5,"text":".."}], errno where asked for. */
-json_t *groups_json(const struct groups *groups, const struct nodes *nodes,
-		    bool has_errno);
+/*
+ * [{"nodes":"n[3-4]","text":"..","errno":-5}], errno where asked for; the caller
+ * frees it.
+ */
+char *groups_json(const struct groups *groups, const struct nodes *nodes,
+		  bool has_errno);
 /* "n[3-4]: ..; n7: ..", cut to capacity bytes. */
 void groups_format(const struct groups *groups, const struct nodes *nodes,
 		   char *text, size_t capacity);

@@ -311,13 +311,9 @@ void event_number(struct event *event, const char *member, uint64_t number)
 	json_text_number(&event->context, member, number);
 }
 
-void event_json(struct event *event, const char *member, const json_t *value)
+void event_json(struct event *event, const char *member, const char *json)
 {
-	char *text =
-		memory_have(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY));
-
-	json_text_raw(&event->context, member, text);
-	free(text);
+	json_text_raw(&event->context, member, json);
 }
 
 void event_context(struct event *event, const char *context)

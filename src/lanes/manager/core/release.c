@@ -160,10 +160,10 @@ static void revoked_event(struct core *core, struct job *job,
 	event_begin(&event, core, "revoked");
 	event_number(&event, "nodes", revoked_count);
 	if (busy->count > 0) {
-		json_t *list = groups_json(busy, &core->nodes, false);
+		_auto_(freep) char *list =
+			groups_json(busy, &core->nodes, false);
 
 		event_json(&event, "busy", list);
-		json_decref(list);
 	}
 	if (busy->more > 0)
 		event_number(&event, "more", busy->more);
