@@ -44,7 +44,7 @@ void claim_begin(struct rail *rail)
 		return;
 	if (result != -FI_EAGAIN)
 		link_warn(EP_DATA,
-			  "a core that cannot be peek for what it "
+			  "a core that cannot be asked for what it "
 			  "has (%s): set FI_FAIRLEAD_OFFLOAD=never\n",
 			  fi_strerror((int)-result));
 	DL_DELETE2(rail->matched.asking, arrival, before, next);

@@ -80,8 +80,8 @@ int flows_open(struct link_ep *ep);
 /* Whether frames wait to be sent. */
 bool flows_have_unsent(const struct flows *flows);
 /*
- * Who waits for control of what came need not ask whether we are there. No rail is
- * locked.
+ * Sends the acknowledgements that are due: their peers need not check whether we
+ * are there. No rail is locked.
  */
 void flows_finish(struct link_ep *ep);
 void flows_close(struct link_ep *ep);

@@ -116,8 +116,8 @@ int flows_admit(struct link_ep *ep, const struct link_address *address,
 	}
 	if (HASH_COUNT(flows->by_number) >= LINK_FLOWS &&
 	    !newcomer_forget(flows)) {
-		link_warn(EP_DATA, "too many who are not in the address "
-				   "vector: one more is not answered\n");
+		link_warn(EP_DATA, "too many peers outside the address "
+				   "vector: another one is not answered\n");
 		return -FI_EHOSTUNREACH;
 	}
 	result = flow_get(ep, address, &flow);

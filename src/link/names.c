@@ -235,7 +235,7 @@ static void hello_answer(struct link_ep *ep, const struct introduction *to)
 	}
 	if (peer == NULL ||
 	    rail_send_frame(rail, peer, &frame, NULL, 0, NULL, true) != 0)
-		link_info(EP_CTRL, "who asks for a name cannot be answered\n");
+		link_info(EP_CTRL, "a request for a name cannot be answered\n");
 	link_unlock(&rail->lock);
 }
 

@@ -63,8 +63,9 @@ static int fetch_end(struct stripes *stripes)
 	struct fetch *fetch = container(stripes, struct fetch, stripes);
 	struct link_ep *ep = stripes->ep;
 
-	if (stripes->error == 0 && access_tell(fabric_rail(ep, 0), fetch->from,
-					       fetch->key, fetch->flags) != 0)
+	if (stripes->error == 0 &&
+	    access_notify(fabric_rail(ep, 0), fetch->from, fetch->key,
+			  fetch->flags) != 0)
 		return -FI_ENOMEM;
 	access_completed(ep, fetch->context, fetch->flags, stripes->error);
 	free(fetch);

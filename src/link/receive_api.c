@@ -194,7 +194,7 @@ bool peek_answer(struct link_ep *ep, const struct peek *peek, bool is_last)
 	return true;
 }
 
-static ssize_t peek(struct link_ep *ep, const struct wanted *want)
+static ssize_t peek_now(struct link_ep *ep, const struct wanted *want)
 {
 	const struct peek peek = peek_of(want);
 	bool is_asked = want->is_tagged &&
@@ -241,7 +241,7 @@ static ssize_t receive_any(struct link_ep *ep, const struct wanted *want)
 	if ((want->flags & FI_PEEK) != 0)
 		return want->context == NULL && (want->flags & FI_CLAIM) != 0
 			       ? -FI_EINVAL
-			       : peek(ep, want);
+			       : peek_now(ep, want);
 	if ((want->flags & FI_CLAIM) != 0)
 		return want->context == NULL ? -FI_EINVAL : claim(ep, want);
 	return (want->flags & FI_MULTI_RECV) != 0 ? post_many(ep, want)

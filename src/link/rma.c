@@ -97,7 +97,7 @@ void access_completed(struct link_ep *ep, void *context, uint64_t flags,
 }
 
 /* Cores do not count by region, and some not at all. */
-int access_tell(struct rail *rail, fi_addr_t to, uint64_t key, uint64_t flags)
+int access_notify(struct rail *rail, fi_addr_t to, uint64_t key, uint64_t flags)
 {
 	struct peer *peer = ep_peer(rail->ep, to);
 	struct link_frame frame = {
@@ -135,7 +135,8 @@ void access_ended(struct link_access *access, int error)
 		return;
 	}
 	if (access->tells && error == 0 &&
-	    access_tell(rail, access->peer, access->key, access->flags) != 0) {
+	    access_notify(rail, access->peer, access->key, access->flags) !=
+		    0) {
 		access->is_done = true;
 		access->next = rail->again;
 		rail->again = access;

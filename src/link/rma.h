@@ -25,7 +25,8 @@ void access_completed(struct link_ep *ep, void *context, uint64_t flags,
  * Tells a peer that counts it what was done to its memory. -FI_ENOMEM: not now. The
  * rail is locked.
  */
-int access_tell(struct rail *rail, fi_addr_t to, uint64_t key, uint64_t flags);
+int access_notify(struct rail *rail, fi_addr_t to, uint64_t key,
+		  uint64_t flags);
 
 extern struct fi_ops_atomic link_atomic_ops;
 int link_query_atomic(struct fid_domain *domain, enum fi_datatype type,

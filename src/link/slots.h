@@ -5,7 +5,7 @@
 #include "link/presence.h"
 #include "link/rail.h"
 
-/* Whom a core of shared memory knows; see slots.c. */
+/* A peer that a core of shared memory knows; see slots.c. */
 struct slot {
 	fi_addr_t core; /* or FI_ADDR_NOTAVAIL */
 	struct presence_process process;

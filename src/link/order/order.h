@@ -61,7 +61,7 @@ struct order {
 	uint32_t acked;     /* up to it */
 	uint32_t taken;     /* of the peer's, up to it */
 	unsigned int wants; /* what else the peer is needed for */
-	unsigned int unacked; /* of these */
+	unsigned int unacked; /* of these, not acknowledged yet */
 	bool is_missing;      /* one is reported missing */
 	uint64_t progress_us, patience_us;
 	uint64_t failed_us; /* the last rail has failed */
@@ -109,7 +109,7 @@ enum order_verdict {
 };
 enum order_verdict order_came(struct order *order, unsigned int rail,
 			      uint32_t number);
-/* `is_urgent`: its sender waits for control of it. */
+/* `is_urgent`: its sender waits for an acknowledgement. */
 void order_taken(struct order *order, unsigned int rail, uint32_t number,
 		 bool is_urgent);
 /* The peer's probe; 0: it has said who it is, and asks nothing. */
@@ -131,7 +131,7 @@ struct order_control {
 };
 /* What is to be said now, by a rail not in `refused`. False: nothing. */
 bool order_next_control(struct order *order, unsigned int refused,
-			struct order_control *ret_word);
+			struct order_control *ret_control);
 /* It was said. */
 void order_control_sent(struct order *order,
 			const struct order_control *control, uint64_t now_us);
