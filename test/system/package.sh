@@ -33,7 +33,7 @@ it 'the packages are built from the checkout'
 packages_build
 
 it 'make install puts there what they have, and make uninstall takes it away'
-BUILD=$(echo "$build"/package/fairlead/obj-*)
+BUILD=$(echo "$packages"/fairlead/obj-*)
 export BUILD
 mkdir -p "$work/tree/usr/lib/fairlead/slurm" # over one of before, whose hooks were files
 touch "$work/tree/usr/lib/fairlead/slurm/prolog"
