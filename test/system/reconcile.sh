@@ -162,7 +162,7 @@ for id in {901..909}; do
 	reserve "slurm/$id/0" n3 >"$work/forgotten"
 done
 expect_exit 1 reconcile
-expect_error '9 of 13 grants are of jobs that Slurm does not know'
+expect_error '9 of 13 grants, which are all'
 expect_hint '--force'
 is "$(live | wc -w)" 13 'live grants'
 expect_exit 0 reconcile --dry-run --force

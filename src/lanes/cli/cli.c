@@ -123,7 +123,7 @@ int cli_exit_code(int result)
 
 /* --- options --- */
 
-static const char *value_of(const struct cli *cli, const char *name)
+const char *cli_option(const struct cli *cli, const char *name)
 {
 	const struct option_spec *option;
 
@@ -135,12 +135,7 @@ static const char *value_of(const struct cli *cli, const char *name)
 
 bool cli_flag(const struct cli *cli, const char *name)
 {
-	return value_of(cli, name);
-}
-
-const char *cli_option(const struct cli *cli, const char *name)
-{
-	return value_of(cli, name);
+	return cli_option(cli, name);
 }
 
 const char *cli_argument(const struct cli *cli, int index)

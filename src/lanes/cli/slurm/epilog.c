@@ -10,7 +10,7 @@
 #include "lanes/cli/slurm/hook.h"
 #include "lanes/cli/slurm/slurm.h"
 
-static int epilog(struct slurm_hook *hook)
+int slurm_epilog(struct slurm_hook *hook)
 {
 	json_auto_t *answer = NULL;
 	struct fairlead_error error;
@@ -38,25 +38,3 @@ static int epilog(struct slurm_hook *hook)
 		slurm_drain(hook, hook->job.node, hook->said);
 	return EXIT_FAILED;
 }
-
-/*
- * A slip in a file that all nodes share would drain them all, one as each job
- * ends. The manager's release asks the daemon, which runs.
- */
-static int leave(struct slurm_hook *hook)
-{
-	return EXIT_DONE;
-}
-
-static int slurm_epilog_run(struct cli *cli)
-{
-	return slurm_hook_run(cli, REMOTE_NODE, epilog, leave);
-}
-
-const struct subcommand command_slurm_epilog = {
-	.name = "epilog",
-	.summary = "Epilog: take the job's lane back on this node",
-	.details = SLURM_HOOK_DETAILS,
-	.options = slurm_hook_options,
-	.run = slurm_epilog_run,
-};

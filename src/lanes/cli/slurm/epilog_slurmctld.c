@@ -6,16 +6,11 @@
  * since that of a requeued job has the next one already. Tasks may live on for
  * KillWait, with their lane, so the nodes' epilogs have time to take it back.
  */
-#include <errno.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "lanes/cli/output.h"
 #include "lanes/cli/slurm/hook.h"
 #include "lanes/cli/slurm/slurm.h"
 
-static int epilog(struct slurm_hook *hook)
+int slurm_epilog_slurmctld(struct slurm_hook *hook)
 {
 	json_int_t grace_s = hook->config->slurm.grace_ms / 1000;
 	json_auto_t *answer = NULL;
@@ -38,31 +33,3 @@ static int epilog(struct slurm_hook *hook)
 				       error.text);
 	return EXIT_DONE;
 }
-
-/*
- * Slurm kills all scripts of a job that is cancelled while its PrologSlurmctld
- * runs, by their process groups, this one too. In a session of its own it goes
- * on, and releases the lane.
- */
-static int slurm_epilog_slurmctld_run(struct cli *cli)
-{
-	pid_t child = fork();
-	int status;
-
-	if (child == 0) {
-		setsid();
-		return slurm_hook_run(cli, REMOTE_MANAGER, epilog, NULL);
-	}
-	if (child < 0 || waitpid(child, &status, 0) < 0)
-		return cli_fail(cli, EXIT_FAILED, "no process for this: %s",
-				strerror(errno));
-	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
-}
-
-const struct subcommand command_slurm_epilog_slurmctld = {
-	.name = "epilog-slurmctld",
-	.summary = "EpilogSlurmctld: release the job's lane",
-	.details = SLURM_HOOK_DETAILS,
-	.options = slurm_hook_options,
-	.run = slurm_epilog_slurmctld_run,
-};

@@ -24,15 +24,14 @@ static bool has_lane(const json_t *grants)
 	return false;
 }
 
-/* Drained by us first, so that the reason that is shown is ours. */
-static int refuse(struct slurm_hook *hook)
+int slurm_prolog_refuse(struct slurm_hook *hook)
 {
 	if (hook->job.node)
 		slurm_drain(hook, hook->job.node, hook->said);
 	return EXIT_FAILED;
 }
 
-static int prolog(struct slurm_hook *hook)
+int slurm_prolog(struct slurm_hook *hook)
 {
 	json_auto_t *answer = NULL;
 	struct fairlead_error error;
@@ -58,18 +57,5 @@ static int prolog(struct slurm_hook *hook)
 				hook->name);
 	else
 		slurm_hook_fail(hook, "%s", error.text);
-	return refuse(hook);
+	return slurm_prolog_refuse(hook);
 }
-
-static int slurm_prolog_run(struct cli *cli)
-{
-	return slurm_hook_run(cli, REMOTE_NODE, prolog, refuse);
-}
-
-const struct subcommand command_slurm_prolog = {
-	.name = "prolog",
-	.summary = "Prolog: see that the job's lane is on this node",
-	.details = SLURM_HOOK_DETAILS,
-	.options = slurm_hook_options,
-	.run = slurm_prolog_run,
-};

@@ -367,7 +367,7 @@ static int reserve_job(struct slurm_hook *hook, json_int_t *ret_grant_id)
 				      : await_leader(hook, ret_grant_id);
 }
 
-static int prolog(struct slurm_hook *hook)
+int slurm_prolog_slurmctld(struct slurm_hook *hook)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
 	json_int_t grant_id = 0;
@@ -400,16 +400,3 @@ static int prolog(struct slurm_hook *hook)
 	} while (is_too_early);
 	return code;
 }
-
-static int slurm_prolog_slurmctld_run(struct cli *cli)
-{
-	return slurm_hook_run(cli, REMOTE_MANAGER, prolog, NULL);
-}
-
-const struct subcommand command_slurm_prolog_slurmctld = {
-	.name = "prolog-slurmctld",
-	.summary = "PrologSlurmctld: reserve the job's lane and make it",
-	.details = SLURM_HOOK_DETAILS,
-	.options = slurm_hook_options,
-	.run = slurm_prolog_slurmctld_run,
-};

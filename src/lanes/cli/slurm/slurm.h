@@ -2,16 +2,14 @@
 /* `fairlead slurm ...`: one subcommand a hook (doc/rfc/job-managers.md). */
 #pragma once
 
-#include "lanes/cli/cli.h"
-
-#define SLURM_HOOK_DETAILS                                                    \
-	"For Slurm to run: it reads what Slurm puts into the environment of " \
-	"this hook, and exits\nwith 0 or 1. See fairlead-slurm(7)."
-
-extern const struct option_spec slurm_hook_options[];
+#include "lanes/cli/slurm/hook.h"
 
 extern const struct subcommand command_slurm;
-extern const struct subcommand command_slurm_prolog_slurmctld;
-extern const struct subcommand command_slurm_prolog;
-extern const struct subcommand command_slurm_epilog;
-extern const struct subcommand command_slurm_epilog_slurmctld;
+
+/* What slurm_hook_run() calls for each. */
+int slurm_prolog_slurmctld(struct slurm_hook *hook);
+int slurm_prolog(struct slurm_hook *hook);
+/* Drain the node first, so that Slurm shows our reason. */
+int slurm_prolog_refuse(struct slurm_hook *hook);
+int slurm_epilog(struct slurm_hook *hook);
+int slurm_epilog_slurmctld(struct slurm_hook *hook);
