@@ -43,7 +43,7 @@ expect_out 'journal lost'
 it 'the doctor lists it, and advises to destroy nothing'
 run fairlead doctor
 expect_out 'WARN +lost lane +n1 does not have the lane of grant '
-expect_out 'WARN +lost object +n1: object .* on cxi1, .* is of grant '
+expect_out 'WARN +withheld identifiers +n1 uses .*: object .* on cxi1, .* is of grant '
 lacks "$out" 'foreign identifier|unknown object ' 'the findings'
 
 it 'on the node itself nobody can know; what is advised says what it takes'

@@ -169,9 +169,11 @@ static int doctor_run(struct cli *cli)
 	json_auto_t *findings = json_array();
 	json_auto_t *answer = NULL;
 	json_auto_t *seen_nodes = json_object();
+	json_auto_t *known_objects = json_object();
 	struct doctor doctor = { .cli = cli,
 				 .findings = findings,
-				 .seen_nodes = seen_nodes };
+				 .seen_nodes = seen_nodes,
+				 .known_objects = known_objects };
 
 	check_config(&doctor, &config);
 	check_roles(&doctor);

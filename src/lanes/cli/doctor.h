@@ -26,7 +26,9 @@ struct doctor {
 	json_t *findings;
 	int failed_count;
 	json_t *seen_nodes; /* names whose objects were looked at */
-	json_t *node_keys;  /* ids in this node's key file; NULL: not known */
+	/* "NODE DEVICE/ID" of objects that the manager knows a grant of. */
+	json_t *known_objects;
+	json_t *node_keys; /* ids in this node's key file; NULL: not known */
 };
 
 /* Identifiers that the configuration has a driver hand out; NULL: none. */

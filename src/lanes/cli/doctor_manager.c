@@ -165,6 +165,14 @@ static void say_withheld(struct doctor *doctor, const json_t *node)
 		bool is_lost = *output_text(item, "device") &&
 			       output_number(item, "grant_id") != 0;
 
+		_auto_(freep) char *name =
+			memory_format("%s %s/%lld", output_text(node, "name"),
+				      output_text(item, "device"),
+				      (long long)output_number(item, "object"));
+
+		if (is_lost)
+			json_object_set_new(doctor->known_objects, name,
+					    json_true());
 		doctor_say(doctor, DOCTOR_WARN, "withheld identifiers",
 			   is_lost ? "leave it while the job runs; releasing "
 				     "the job takes it back"

@@ -45,14 +45,20 @@ static bool is_of_pool(const struct doctor *doctor, const json_t *object)
 	return false;
 }
 
+/* Of one of a grant, which the node has lost, the manager's finding is enough. */
 static void say_foreign(struct doctor *doctor, const char *node,
 			const json_t *object, bool is_pool)
 {
+	_auto_(freep) char *name =
+		memory_format("%s %s/%lld", node, output_text(object, "device"),
+			      (long long)output_number(object, "id"));
 	_auto_(freep) char *ids = output_ids(json_object_get(object, "ids"));
 	const json_t *uid = json_object_get(object, "uid");
 	_auto_(freep) char *user = output_uid(uid);
 	_auto_(freep) char *advice = NULL;
 
+	if (json_object_get(doctor->known_objects, name))
+		return;
 	advice = memory_format(
 		"'fairlead node list' at the manager says when it is of a "
 		"job, and the node has lost its record: release that job; "
