@@ -5,13 +5,15 @@
  * there for everybody: it is the system's own, which nobody destroys.
  *
  * A VXLAN device that is not ours withholds its VNI when it has one of our ports,
- * also that of a rail which the node may yet get.
+ * also that of a rail which the node may yet get, and any device the VNI whose name
+ * it has.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "lanes/driver/ethernet/enforce.h"
+#include "lanes/driver/ethernet/links.h"
 #include "lanes/driver/ethernet/take_back.h"
 
 static void describe_underlay(const struct underlay *underlay,
@@ -85,6 +87,56 @@ static bool describe(const struct ethernet_node *node,
 	return true;
 }
 
+/* Has it a lane's name without being that lane's? */
+static bool describe_namesake(const struct ethernet_node *node,
+			      const struct ethernet_link *link,
+			      struct fairlead_object *object)
+{
+	uint32_t vni, rail;
+
+	if (!ethernet_device_parse(link->name, &vni, &rail))
+		return false;
+	/* It is listed as a VXLAN device with that VNI. */
+	if (link_is_ours(link) && link->vxlan.vni == vni)
+		return false;
+	if (strcmp(link->kind, "vxlan") == 0 && link->vxlan.vni == vni &&
+	    is_our_port(node, link->vxlan.port))
+		return false;
+	*object = (struct fairlead_object){
+		.id = vni,
+		.uid = UINT32_MAX,
+		.id_count = 1,
+		.ids = { vni },
+	};
+	if (link->flags & IFF_UP)
+		object->flags = FAIRLEAD_OBJECT_ENABLED;
+	snprintf(object->device, sizeof(object->device), "%s", link->name);
+	strcpy(object->detail,
+	       link_is_ours(link)
+		       ? "a lane's device with another lane's name"
+		       : "somebody else's device with a lane's name");
+	return true;
+}
+
+static int namesakes_list(const struct ethernet_node *node,
+			  void (*emit)(void *arg,
+				       const struct fairlead_object *object),
+			  void *arg, struct fairlead_error *ret_error)
+{
+	struct fairlead_object object;
+	struct link_list list = { 0 };
+	int result = links_read(node->netlink, NULL, &list, ret_error);
+
+	for (size_t i = 0; i < list.count; i++) {
+		const struct ethernet_link *link = &list.links[i];
+
+		if (describe_namesake(node, link, &object))
+			emit(arg, &object);
+	}
+	links_fini(&list);
+	return result;
+}
+
 int ethernet_list(void *state,
 		  void (*emit)(void *arg, const struct fairlead_object *object),
 		  void *arg, struct fairlead_error *ret_error)
@@ -114,6 +166,8 @@ int ethernet_list(void *state,
 			emit(arg, &object);
 	}
 	found_fini(&found);
+	if (result == 0)
+		result = namesakes_list(node, emit, arg, ret_error);
 	return result;
 }
 
@@ -158,6 +212,35 @@ static size_t pick(const struct ethernet_node *node,
 	return count;
 }
 
+static void namesake_find(void *arg, const struct fairlead_object *object)
+{
+	struct fairlead_object *wanted = arg;
+
+	/* Found: it is nobody's any more. */
+	if (is_same(object, wanted))
+		wanted->id_count = 0;
+}
+
+/* It is not there, or not of a kind that is ours to delete. */
+static int say_absent(const struct ethernet_node *node,
+		      const struct fairlead_object *object,
+		      struct fairlead_error *ret_error)
+{
+	struct fairlead_object wanted = *object;
+	int result = namesakes_list(node, namesake_find, &wanted, ret_error);
+
+	if (result < 0)
+		return result;
+	if (wanted.id_count != object->id_count)
+		return error_set(ret_error, -EPERM,
+				 "%s has a lane's name and is not that "
+				 "lane's: rename it, or delete it by `ip link`",
+				 object->device);
+	return error_set(ret_error, -ENOENT,
+			 "%s: lane %u is not there any more", object->device,
+			 object->id);
+}
+
 static int system_check(const struct underlays *underlays,
 			const struct fairlead_object *object,
 			struct fairlead_error *ret_error)
@@ -190,9 +273,7 @@ int ethernet_destroy(void *state, const struct fairlead_object *object,
 	if (result == 0) {
 		count = pick(node, &underlays, &found, object);
 		if (count == 0)
-			result = error_set(ret_error, -ENOENT,
-					   "%s: lane %u is not there any more",
-					   object->device, object->id);
+			result = say_absent(node, object, ret_error);
 	}
 	if (result == 0)
 		result = (is_dry_run ? take_back_try : take_back)(

@@ -214,6 +214,17 @@ static void foreign_things_stay_until_they_are_named(void **state)
 	assert_true(netns_holds("tc qdisc show dev p1 | grep 'htb 7:'"));
 }
 
+static void a_lane_s_device_that_was_renamed_as_another_is_listed_twice(
+	void **state)
+{
+	node_world_open_bare();
+	node_world_apply(9, "host");
+	netns_run("ip link set fl%d down && ip link set fl%d name fl5000",
+		  NODE_WORLD_VNI, NODE_WORLD_VNI);
+	assert_non_null(object_of(5000));
+	assert_non_null(object_of(NODE_WORLD_VNI));
+}
+
 static void what_hangs_on_somebody_elses_class_stays(void **state)
 {
 	node_world_open(shaped, 2);
@@ -241,6 +252,7 @@ int main(void)
 		TEST(shaping_that_is_switched_off_ends_with_the_last_lane),
 		TEST(a_namespace_without_a_lane_goes_with_a_start),
 		TEST(foreign_things_stay_until_they_are_named),
+		TEST(a_lane_s_device_that_was_renamed_as_another_is_listed_twice),
 		TEST(what_hangs_on_somebody_elses_class_stays),
 #undef TEST
 	};

@@ -367,6 +367,26 @@ static void somebody_elses_vxlan_on_our_port_is_listed(void **state)
 	assert_says(world.objects[1].detail, "not ours, port=4789");
 }
 
+static void a_device_with_a_lanes_name_withholds_its_vni(void **state)
+{
+	netns_run("ip link add fl4096 type veth peer name p2");
+	netns_run("ip link add fl4097r1 type vxlan id 9 dstport 8472 dev eth1");
+	netns_run("ip link add flat1 type veth peer name p3");
+	node_world_open_bare();
+	assert_int_equal(node_world_look(), 0);
+	assert_int_equal(world.object_count, 3);
+	assert_string_equal(world.objects[2].device, "fl4097r1");
+	assert_int_equal(world.objects[2].ids[0], 4097);
+	assert_string_equal(world.objects[1].device, "fl4096");
+	assert_int_equal(world.objects[1].ids[0], 4096);
+	assert_int_equal(ethernet_node_ops.destroy(world.state,
+						   &world.objects[1], false,
+						   &world.error),
+			 -EPERM);
+	assert_says(world.error.text, "rename it");
+	assert_true(netns_holds("ip link show fl4096"));
+}
+
 static void a_port_that_a_program_has_is_said(void **state)
 {
 	const struct sockaddr_in any = { .sin_family = AF_INET,
@@ -540,6 +560,7 @@ int main(void)
 		TEST(rails_in_one_network_are_said_with_what_to_set),
 		TEST(somebody_elses_table_is_an_error_that_says_what_to_do),
 		TEST(somebody_elses_vxlan_on_our_port_is_listed),
+		TEST(a_device_with_a_lanes_name_withholds_its_vni),
 		TEST(a_port_that_a_program_has_is_said),
 		TEST(a_lane_in_a_namespace_is_no_other_program),
 		TEST(a_port_that_other_vxlan_has_is_said),
