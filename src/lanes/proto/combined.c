@@ -10,6 +10,8 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 #define COMBINED_VERSION 1
 
 /* What stands once, for each set, and for each of its ranges. */
@@ -41,45 +43,27 @@ static bool has_place(const struct combined *combined, uint32_t place)
 	return false;
 }
 
-/* The set of a key, made if need be. -E2BIG, -ENOMEM. */
-static int set_get(struct combined *combined, uint32_t key_id,
-		   struct combined_set **ret_set)
+/* The set of a key, made if need be. NULL: there are too many. */
+static struct combined_set *set_get(struct combined *combined, uint32_t key_id)
 {
 	struct combined_set *set;
-	int result;
 
-	for (size_t i = 0; i < combined->set_count; i++) {
-		if (combined->sets[i].key_id == key_id) {
-			*ret_set = &combined->sets[i];
-			return 0;
-		}
-	}
+	for (size_t i = 0; i < combined->set_count; i++)
+		if (combined->sets[i].key_id == key_id)
+			return &combined->sets[i];
 	if (combined->set_count == KEYS_MAX)
-		return -E2BIG;
-	set = &combined->sets[combined->set_count];
+		return NULL;
+	set = &combined->sets[combined->set_count++];
 	*set = (struct combined_set){ .key_id = key_id };
-	result = idset_create(combined->place_count, &set->places);
-	if (result < 0)
-		return result;
-	combined->set_count++;
-	*ret_set = set;
-	return 0;
+	memory_check(idset_create(combined->place_count, &set->places));
+	return set;
 }
 
-static int carry(struct combined *combined, const void *confirm, size_t size)
+static void carry(struct combined *combined, const void *confirm, size_t size)
 {
-	size_t before = combined->carried.size;
-	int result;
-
 	write_blob(&combined->carried, confirm, size);
-	result = combined->carried.result;
-	if (result < 0) {
-		combined->carried.size = before;
-		combined->carried.result = 0;
-		return result;
-	}
+	memory_check(combined->carried.result);
 	combined->carried_count++;
-	return 0;
 }
 
 int combined_add(struct combined *combined, uint32_t place, const void *bytes,
@@ -94,22 +78,20 @@ int combined_add(struct combined *combined, uint32_t place, const void *bytes,
 
 	if (place >= combined->place_count)
 		return -EINVAL;
-	result = confirm_read(bytes, size, &confirm, tag);
+	result = memory_check(confirm_read(bytes, size, &confirm, tag));
 	if (result < 0)
 		return result;
 	is_plain = confirm.result == 0 && confirm.reason[0] == 0 &&
 		   confirm.answer_size == 0;
 	key_id = confirm.key_id;
 	confirm_fini(&confirm);
-	if (!is_plain)
-		return carry(combined, bytes, size);
-	if (has_place(combined, place))
+	if (is_plain && has_place(combined, place))
 		return -EEXIST;
-	result = set_get(combined, key_id, &set);
-	if (result == -E2BIG)
-		return carry(combined, bytes, size);
-	if (result < 0)
-		return result;
+	set = is_plain ? set_get(combined, key_id) : NULL;
+	if (set == NULL) {
+		carry(combined, bytes, size);
+		return 0;
+	}
 	idset_add(set->places, place);
 	mac_combine(set->tag, tag);
 	return 0;
@@ -119,12 +101,13 @@ int combined_carry(struct combined *combined, const void *bytes, size_t size)
 {
 	struct confirm confirm;
 	uint8_t tag[MAC_SIZE];
-	int result = confirm_read(bytes, size, &confirm, tag);
+	int result = memory_check(confirm_read(bytes, size, &confirm, tag));
 
 	if (result < 0)
 		return result;
 	confirm_fini(&confirm);
-	return carry(combined, bytes, size);
+	carry(combined, bytes, size);
+	return 0;
 }
 
 /* --- encoding --- */
@@ -165,18 +148,11 @@ static void write_set(struct writer *writer, const struct combined_set *set)
 
 int combined_encode(const struct combined *combined, struct writer *writer)
 {
-	uint8_t set_count = 0;
-
-	/* Memory may have run out just after a set was made. */
-	for (size_t i = 0; i < combined->set_count; i++)
-		if (idset_count(combined->sets[i].places) > 0)
-			set_count++;
 	write_u8(writer, COMBINED_VERSION);
 	write_u32(writer, combined->place_count);
-	write_u8(writer, set_count);
+	write_u8(writer, (uint8_t)combined->set_count);
 	for (size_t i = 0; i < combined->set_count; i++)
-		if (idset_count(combined->sets[i].places) > 0)
-			write_set(writer, &combined->sets[i]);
+		write_set(writer, &combined->sets[i]);
 	write_u32(writer, combined->carried_count);
 	write_bytes(writer, combined->carried.data, combined->carried.size);
 	return writer->result;
@@ -187,10 +163,9 @@ size_t combined_encoded_size(const struct combined *combined)
 	size_t size = COMBINED_HEAD_SIZE + combined->carried.size;
 
 	for (size_t i = 0; i < combined->set_count; i++)
-		if (idset_count(combined->sets[i].places) > 0)
-			size += COMBINED_SET_SIZE +
-				range_count(combined->sets[i].places) *
-					COMBINED_RANGE_SIZE;
+		size += COMBINED_SET_SIZE +
+			range_count(combined->sets[i].places) *
+				COMBINED_RANGE_SIZE;
 	return size;
 }
 
@@ -238,9 +213,7 @@ static int read_sets(struct reader *reader, struct combined *combined)
 
 		if (tag == NULL)
 			return -EBADMSG;
-		result = set_get(combined, key_id, &set);
-		if (result < 0)
-			return result;
+		set = set_get(combined, key_id);
 		if (combined->set_count != i + 1)
 			return -EBADMSG;
 		memcpy(set->tag, tag, MAC_SIZE);
@@ -259,16 +232,15 @@ static int read_carried(struct reader *reader, struct combined *combined)
 	for (uint32_t i = 0; i < count && !reader->failed; i++) {
 		size_t size;
 		const uint8_t *bytes = read_blob(reader, UINT32_MAX, &size);
-		int result =
-			bytes == NULL ? -EBADMSG : carry(combined, bytes, size);
 
-		if (result < 0)
-			return result;
+		if (bytes == NULL)
+			return -EBADMSG;
+		carry(combined, bytes, size);
 	}
 	return reader_is_done(reader) ? 0 : -EBADMSG;
 }
 
-/* -EBADMSG, -ENOMEM; `combined` is to be finished in any case. */
+/* -EBADMSG; `combined` is to be finished in any case. */
 static int combined_decode(const void *bytes, size_t size, uint32_t place_count,
 			   struct combined *combined)
 {
@@ -310,31 +282,19 @@ static int merge_check(const struct combined *combined,
 	return key_count > KEYS_MAX ? -E2BIG : 0;
 }
 
-static int merge_do(struct combined *combined, const struct combined *other)
+static void merge_do(struct combined *combined, const struct combined *other)
 {
-	struct combined_set *sets[KEYS_MAX];
-	size_t before = combined->carried.size;
-	int result;
-
-	for (size_t i = 0; i < other->set_count; i++) {
-		result = set_get(combined, other->sets[i].key_id, &sets[i]);
-		if (result < 0)
-			return result;
-	}
 	write_bytes(&combined->carried, other->carried.data,
 		    other->carried.size);
-	result = combined->carried.result;
-	if (result < 0) {
-		combined->carried.size = before;
-		combined->carried.result = 0;
-		return result;
-	}
+	memory_check(combined->carried.result);
 	combined->carried_count += other->carried_count;
 	for (size_t i = 0; i < other->set_count; i++) {
-		idset_unite(sets[i]->places, other->sets[i].places);
-		mac_combine(sets[i]->tag, other->sets[i].tag);
+		struct combined_set *set =
+			set_get(combined, other->sets[i].key_id);
+
+		idset_unite(set->places, other->sets[i].places);
+		mac_combine(set->tag, other->sets[i].tag);
 	}
-	return 0;
 }
 
 int combined_merge(struct combined *combined, const void *bytes, size_t size)
@@ -346,7 +306,7 @@ int combined_merge(struct combined *combined, const void *bytes, size_t size)
 	if (result == 0)
 		result = merge_check(combined, &other);
 	if (result == 0)
-		result = merge_do(combined, &other);
+		merge_do(combined, &other);
 	combined_fini(&other);
 	return result;
 }
@@ -374,7 +334,7 @@ static int done_tag(const struct node_master *master,
 
 	confirm_answer(command, node.name, node.incarnation, 0, &confirm);
 	node_key_derive(master, node.name, &key);
-	result = confirm_encode(&confirm, &key, &writer);
+	result = memory_check(confirm_encode(&confirm, &key, &writer));
 	if (result == 0)
 		memcpy(ret_tag, writer.data + writer.size - MAC_SIZE, MAC_SIZE);
 	node_key_fini(&key);

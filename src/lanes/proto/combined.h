@@ -46,19 +46,19 @@ void combined_fini(struct combined *combined);
 /*
  * Add a confirmation as its node has made it; it is not verified. -EBADMSG: it
  * is none; -EEXIST: there is one of this place; -EINVAL: no such place;
- * -ENOMEM. Nothing has changed then.
+ * Nothing has changed then.
  */
 int combined_add(struct combined *combined, uint32_t place, const void *confirm,
 		 size_t size);
 /*
- * Add one that is to be carried as it is, whatever it says. -EBADMSG, -ENOMEM
+ * Add one that is to be carried as it is, whatever it says. -EBADMSG
  * as before.
  */
 int combined_carry(struct combined *combined, const void *confirm, size_t size);
 /*
  * Add what a child has combined. -EBADMSG: it is malformed, or of another
  * number of places; -EEXIST: one of its places is here already; -E2BIG: of
- * more than KEYS_MAX keys; -ENOMEM. Nothing has changed then.
+ * more than KEYS_MAX keys. Nothing has changed then.
  */
 int combined_merge(struct combined *combined, const void *bytes, size_t size);
 int combined_encode(const struct combined *combined, struct writer *writer);
@@ -77,7 +77,7 @@ typedef struct combined_node combined_node_fn(void *ctx, uint32_t place);
 /*
  * Check that each node of the set has confirmed the command with "done", in
  * this incarnation. -ENOKEY: none of the masters made the key; -EKEYREJECTED:
- * some node has not, or has another incarnation; -ENOMEM.
+ * some node has not, or has another incarnation.
  */
 int combined_verify(const struct combined_set *set,
 		    const struct command *command,

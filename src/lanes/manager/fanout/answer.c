@@ -215,7 +215,7 @@ void fanouts_part(struct fanouts *fanouts, uint64_t id, const void *bytes,
 	memory_check(combined_init(
 		&combined, (uint32_t)round->fanout->command->node_count));
 	/* What cannot be read leaves its nodes out. */
-	if (memory_check(combined_merge(&combined, bytes, size)) == 0) {
+	if (combined_merge(&combined, bytes, size) == 0) {
 		for (size_t i = 0; i < combined.set_count; i++)
 			take_set(fanouts, round, &combined.sets[i]);
 		while (combined_carried_next(&combined, &cursor, &carried,
