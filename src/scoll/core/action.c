@@ -35,91 +35,75 @@ static enum action_class class_of(const struct scoll_action *action)
 	}
 }
 
-static struct iovec piece(const void *bytes, size_t size)
+/* A head, and what is behind it: how many pieces that are. */
+static int pieces_fill(const void *head, size_t head_size, const void *rest,
+		       size_t rest_size, struct iovec ret_pieces[2])
 {
-	return (struct iovec){ .iov_base = (void *)bytes, .iov_len = size };
+	ret_pieces[0] = (struct iovec){ (void *)head, head_size };
+	ret_pieces[1] = (struct iovec){ (void *)rest, rest_size };
+	return rest_size > 0 ? 2 : 1;
 }
 
-static int send_bcast(struct scoll_core *core, struct child *child)
+static int send_bcast(const struct transport_seam *net, struct child *child)
 {
-	const struct transport_seam *net = &core->options.transport;
 	const struct bcast *bcast = child->bcast;
-	struct iovec pieces[] = {
-		piece(child->head, bcast->head_size),
-		piece(bcast->body, bcast->body_size),
-	};
+	struct iovec pieces[2];
+	int count = pieces_fill(child->head, bcast->head_size, bcast->body,
+				bcast->body_size, pieces);
 
-	return net->ops->send(net->ctx, child->place->nid, pieces,
-			      bcast->body_size > 0 ? 2 : 1,
+	return net->ops->send(net->ctx, child->place->nid, pieces, count,
 			      &child->forward.transfer);
 }
 
-static int post_buffer(struct scoll_core *core, struct post *post)
+static int post_buffer(const struct transport_seam *net, struct post *post)
 {
-	const struct transport_seam *net = &core->options.transport;
-	struct iovec pieces[] = {
-		piece(post->head, sizeof(post->head)),
-		piece(post->buf, post->len),
-	};
+	struct iovec pieces[2];
+	int count = pieces_fill(post->head, sizeof(post->head), post->buf,
+				post->len, pieces);
 
 	return net->ops->reply_post(net->ctx, post->child->place->nid,
 				    post->child->tag + post->part, pieces,
-				    post->len > 0 ? 2 : 1,
-				    &post->action.transfer);
+				    count, &post->action.transfer);
 }
 
-static int post_ledger(struct scoll_core *core, struct scoll_ledger *ledger)
+static int post_ledger(const struct transport_seam *net,
+		       struct scoll_ledger *ledger)
 {
-	const struct transport_seam *net = &core->options.transport;
-	struct iovec pieces[] = {
-		piece(ledger->bytes, sizeof(ledger->bytes)),
-	};
+	struct iovec piece = { ledger->bytes, sizeof(ledger->bytes) };
 
 	return net->ops->reply_post(net->ctx, ledger->child->place->nid,
 				    ledger->child->tag + WIRE_TAG_REPORT +
 					    ledger->number,
-				    pieces, 1, &ledger->action.transfer);
+				    &piece, 1, &ledger->action.transfer);
 }
 
-static int send_reply(struct scoll_core *core, struct out *out)
+/* A reply has a head; a report is all in buf. */
+static int send_out(const struct transport_seam *net, struct out *out)
 {
-	const struct transport_seam *net = &core->options.transport;
 	const struct bcast *bcast = out->action.bcast;
-	struct iovec pieces[] = {
-		piece(out->head, sizeof(out->head)),
-		piece(out->buf, out->len),
-	};
+	struct iovec pieces[2] = { { (void *)out->buf, out->len } };
+	int count = 1;
 
-	return net->ops->reply_send(net->ctx, bcast->parent,
-				    bcast->parent_tag + out->part, pieces,
-				    out->len > 0 ? 2 : 1,
-				    &out->action.transfer);
+	if (!out->is_report)
+		count = pieces_fill(out->head, sizeof(out->head), out->buf,
+				    out->len, pieces);
+	return net->ops->reply_send(
+		net->ctx, bcast->parent,
+		bcast->parent_tag + (out->is_report ? WIRE_TAG_REPORT : 0) +
+			out->part,
+		pieces, count, &out->action.transfer);
 }
 
-static int send_report(struct scoll_core *core, struct out *out)
+static int send_notice(const struct transport_seam *net, struct notice *notice)
 {
-	const struct transport_seam *net = &core->options.transport;
-	const struct bcast *bcast = out->action.bcast;
-	struct iovec pieces[] = { piece(out->buf, out->len) };
+	struct iovec piece = { notice->bytes, notice->size };
 
-	return net->ops->reply_send(net->ctx, bcast->parent,
-				    bcast->parent_tag + WIRE_TAG_REPORT +
-					    out->part,
-				    pieces, 1, &out->action.transfer);
-}
-
-static int send_notice(struct scoll_core *core, struct notice *notice)
-{
-	const struct transport_seam *net = &core->options.transport;
-	struct iovec pieces[] = { piece(notice->bytes, notice->size) };
-
-	return net->ops->send(net->ctx, notice->child->place->nid, pieces, 1,
+	return net->ops->send(net->ctx, notice->child->place->nid, &piece, 1,
 			      &notice->action.transfer);
 }
 
-static int read_bulk(struct scoll_core *core, struct bulk_read *read)
+static int read_bulk(const struct transport_seam *net, struct bulk_read *read)
 {
-	const struct transport_seam *net = &core->options.transport;
 	const struct bcast *bcast = read->action.bcast;
 	const struct bulk *bulk = bcast->bulk;
 
@@ -128,37 +112,34 @@ static int read_bulk(struct scoll_core *core, struct bulk_read *read)
 			      read->offset, read->size, &read->action.transfer);
 }
 
-static int send_refusal(struct scoll_core *core, struct scoll_refusal *refusal)
+static int send_refusal(const struct transport_seam *net,
+			struct scoll_refusal *refusal)
 {
-	const struct transport_seam *net = &core->options.transport;
-	struct iovec pieces[] = {
-		piece(refusal->head, sizeof(refusal->head)),
-	};
+	struct iovec piece = { refusal->head, sizeof(refusal->head) };
 
-	return net->ops->reply_send(net->ctx, refusal->to, refusal->tag, pieces,
+	return net->ops->reply_send(net->ctx, refusal->to, refusal->tag, &piece,
 				    1, &refusal->action.transfer);
 }
 
 static int perform(struct scoll_core *core, struct scoll_action *action)
 {
+	const struct transport_seam *net = &core->options.transport;
+
 	switch ((enum action_kind)action->transfer.kind) {
 	case ACTION_FORWARD:
-		return send_bcast(core, child_of(action));
+		return send_bcast(net, child_of(action));
 	case ACTION_POST:
-		return post_buffer(core, CONTAINER(action, struct post));
+		return post_buffer(net, CONTAINER(action, struct post));
 	case ACTION_LEDGER:
-		return post_ledger(core,
-				   CONTAINER(action, struct scoll_ledger));
+		return post_ledger(net, CONTAINER(action, struct scoll_ledger));
 	case ACTION_REPLY:
-		return send_reply(core, CONTAINER(action, struct out));
-	case ACTION_REPORT:
-		return send_report(core, CONTAINER(action, struct out));
+		return send_out(net, CONTAINER(action, struct out));
 	case ACTION_NOTICE:
-		return send_notice(core, CONTAINER(action, struct notice));
+		return send_notice(net, CONTAINER(action, struct notice));
 	case ACTION_READ:
-		return read_bulk(core, CONTAINER(action, struct bulk_read));
+		return read_bulk(net, CONTAINER(action, struct bulk_read));
 	case ACTION_REFUSAL:
-		return send_refusal(core,
+		return send_refusal(net,
 				    CONTAINER(action, struct scoll_refusal));
 	}
 	return -EINVAL;
@@ -174,6 +155,8 @@ static void count(struct scoll_core *core, size_t size)
 static void begun(struct scoll_core *core, struct scoll_action *action,
 		  uint64_t now_ns)
 {
+	const struct out *out;
+
 	action->state = ACTION_UNDER_WAY;
 	switch ((enum action_kind)action->transfer.kind) {
 	case ACTION_FORWARD:
@@ -189,11 +172,8 @@ static void begun(struct scoll_core *core, struct scoll_action *action,
 				   now_ns);
 		break;
 	case ACTION_REPLY:
-		count(core,
-		      WIRE_REPLY_HEAD + CONTAINER(action, struct out)->len);
-		break;
-	case ACTION_REPORT:
-		count(core, CONTAINER(action, struct out)->len);
+		out = CONTAINER(action, struct out);
+		count(core, out->len + (out->is_report ? 0 : WIRE_REPLY_HEAD));
 		break;
 	case ACTION_NOTICE:
 		count(core, CONTAINER(action, struct notice)->size);
@@ -344,10 +324,6 @@ static void tell(struct scoll_core *core, struct scoll_action *action,
 	case ACTION_REPLY:
 		bcast_out_ended(CONTAINER(action, struct out), now_ns, result);
 		break;
-	case ACTION_REPORT:
-		bcast_report_ended(CONTAINER(action, struct out), now_ns,
-				   result);
-		break;
 	case ACTION_NOTICE:
 		bcast_notice_ended(CONTAINER(action, struct notice), now_ns,
 				   result);
@@ -357,8 +333,8 @@ static void tell(struct scoll_core *core, struct scoll_action *action,
 				result);
 		break;
 	case ACTION_REFUSAL:
-		bcast_refusal_ended(core,
-				    CONTAINER(action, struct scoll_refusal));
+		scoll_core_release(core,
+				   CONTAINER(action, struct scoll_refusal));
 		break;
 	}
 	if (bcast != NULL)

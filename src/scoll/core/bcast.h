@@ -43,8 +43,7 @@ enum action_kind {
 	ACTION_FORWARD, /* the broadcast to a child */
 	ACTION_POST,    /* a buffer for a part of a child's reply */
 	ACTION_LEDGER,  /* a buffer for a report of a child */
-	ACTION_REPLY,   /* a part of our reply */
-	ACTION_REPORT,  /* a report of ours */
+	ACTION_REPLY,   /* a part of our reply, or a report */
 	ACTION_NOTICE,
 	ACTION_READ,
 	ACTION_REFUSAL,

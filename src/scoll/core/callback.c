@@ -198,7 +198,9 @@ static void post_returned(struct bcast *bcast, uint64_t now_ns)
 		return;
 	}
 	bcast->phase = PHASE_GONE;
-	bcast_root_ended(bcast, now_ns);
+	bcast_group_learn(bcast);
+	if (bcast->service == NULL)
+		bcast_populate_ended(bcast, now_ns);
 	bcast_group_end(bcast, now_ns);
 	group->active_count--;
 	bcast_release_held(bcast->core, group, now_ns);

@@ -71,7 +71,7 @@ void bcast_fail_self(struct bcast *bcast, int status,
 	bcast_error(bcast, status, type);
 }
 
-static bool is_below(const struct child *child, uint32_t rank)
+bool child_covers(const struct child *child, uint32_t rank)
 {
 	struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
 	uint32_t count = group_tree_ranges(child->bcast->tree,
@@ -82,12 +82,6 @@ static bool is_below(const struct child *child, uint32_t rank)
 			return true;
 	}
 	return false;
-}
-
-bool child_may_fail(const struct child *child,
-		    const struct wire_failure *failure)
-{
-	return is_below(child, failure->rank);
 }
 
 void bcast_failure_child(struct bcast *bcast, const struct child *child,
@@ -103,7 +97,7 @@ void bcast_failure_child(struct bcast *bcast, const struct child *child,
 
 	if (child->failure_total > 0 && !bcast->is_overflown) {
 		for (uint32_t i = 0; i < bcast->failure_count; i++) {
-			if (!is_below(child, bcast->failures[i].rank))
+			if (!child_covers(child, bcast->failures[i].rank))
 				bcast->failures[kept++] = bcast->failures[i];
 		}
 		bcast->failure_count = kept;

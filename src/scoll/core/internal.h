@@ -67,7 +67,6 @@ void child_ledger_begun(struct scoll_ledger *ledger, uint64_t now_ns);
 void child_ledger_ended(struct scoll_ledger *ledger, uint64_t now_ns,
 			int result, size_t size);
 void bcast_out_ended(struct out *out, uint64_t now_ns, int result);
-void bcast_report_ended(struct out *out, uint64_t now_ns, int result);
 void bcast_notice_ended(struct notice *notice, uint64_t now_ns, int result);
 void bulk_read_ended(struct bulk_read *read, uint64_t now_ns, int result);
 
@@ -157,8 +156,6 @@ void bcast_root_fail(struct bcast *bcast, uint64_t now_ns, int status,
 		     enum scoll_error_type type);
 /* Who knows the group now. */
 void bcast_group_learn(struct bcast *bcast);
-/* What its outcome says about the group. */
-void bcast_root_ended(struct bcast *bcast, uint64_t now_ns);
 /* The group's other requests that wait may go now. */
 void bcast_release_held(struct scoll_core *core, struct scoll_group *group,
 			uint64_t now_ns);
@@ -204,8 +201,6 @@ void bcast_refuse(struct scoll_core *core, uint64_t now_ns, scoll_nid_t to,
 /* It was for another start of ours: this one is ours. */
 void bcast_refuse_start(struct scoll_core *core, uint64_t now_ns,
 			scoll_nid_t to, uint64_t tag);
-void bcast_refusal_ended(struct scoll_core *core,
-			 struct scoll_refusal *refusal);
 
 /* --- request_send.c --- */
 
@@ -265,9 +260,8 @@ void bcast_fail_self(struct bcast *bcast, int status,
 /* All that is known below a child is replaced by its whole subtree. */
 void bcast_failure_child(struct bcast *bcast, const struct child *child,
 			 int status, enum scoll_error_type type);
-/* Whether a child may say this. */
-bool child_may_fail(const struct child *child,
-		    const struct wire_failure *failure);
+/* Whether a rank is in the subtree of a child. */
+bool child_covers(const struct child *child, uint32_t rank);
 
 /* --- timeout.c --- */
 

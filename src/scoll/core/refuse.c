@@ -60,8 +60,3 @@ void bcast_refuse_start(struct scoll_core *core, uint64_t now_ns,
 
 	refuse(core, now_ns, to, &reply);
 }
-
-void bcast_refusal_ended(struct scoll_core *core, struct scoll_refusal *refusal)
-{
-	scoll_core_release(core, refusal);
-}

@@ -209,7 +209,7 @@ static bool part_is_good(const struct child *child,
 	    (reply->flags & WIRE_REPLY_LAST || reply->part > child->last_part))
 		return false;
 	for (unsigned int i = 0; i < reply->failure_count; i++) {
-		if (!child_may_fail(child, &reply->failures[i]))
+		if (!child_covers(child, reply->failures[i].rank))
 			return false;
 	}
 	return reply->failure_total <= child->place->nodes &&
@@ -389,7 +389,7 @@ static int report_accept(struct scoll_ledger *ledger, uint64_t now_ns,
 		return -EBADMSG;
 	for (unsigned int i = 0; i < report.failure_count; i++) {
 		wire_failure_at(&report, i, &failure);
-		if (!child_may_fail(child, &failure))
+		if (!child_covers(child, failure.rank))
 			return -EBADMSG;
 	}
 	for (unsigned int i = 0; i < report.failure_count; i++) {

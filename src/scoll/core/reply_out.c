@@ -69,6 +69,11 @@ void bcast_out_ended(struct out *out, uint64_t now_ns, int result)
 {
 	struct bcast *bcast = out->action.bcast;
 
+	if (out->is_report) {
+		if (--bcast->report_count == 0)
+			bcast->is_reporting = false;
+		return;
+	}
 	bcast->out_count--;
 	if (result == 0)
 		return;
@@ -116,7 +121,7 @@ static int report_start(struct bcast *bcast, uint64_t now_ns, uint16_t number,
 	bcast->outs = out;
 	bcast->reported_count += count;
 	bcast->report_count++;
-	action_start(core, &out->action, bcast, ACTION_REPORT, now_ns);
+	action_start(core, &out->action, bcast, ACTION_REPLY, now_ns);
 	return 0;
 }
 
@@ -138,14 +143,6 @@ void bcast_reports_start(struct bcast *bcast, uint64_t now_ns, uint64_t count)
 	bcast_due_set(bcast, DEADLINE_NONE);
 	bcast->is_reporting = bcast->report_count > 0;
 	bcast_touch(bcast);
-}
-
-void bcast_report_ended(struct out *out, uint64_t now_ns, int result)
-{
-	struct bcast *bcast = out->action.bcast;
-
-	if (--bcast->report_count == 0)
-		bcast->is_reporting = false;
 }
 
 /* --- calls of the user --- */

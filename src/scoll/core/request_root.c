@@ -331,10 +331,3 @@ void bcast_group_learn(struct bcast *bcast)
 		known_add(group, bcast->tree->choice);
 	}
 }
-
-void bcast_root_ended(struct bcast *bcast, uint64_t now_ns)
-{
-	bcast_group_learn(bcast);
-	if (bcast->service == NULL)
-		bcast_populate_ended(bcast, now_ns);
-}
