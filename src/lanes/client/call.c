@@ -6,8 +6,8 @@
  * was used but is not open is late, and is ignored; one to an id that never
  * was is a daemon that does not speak our protocol.
  *
- * A send that fails does not end the connection: what the daemon said before
- * it closed is read first, since it may say why.
+ * A failed send does not end the connection: the last answers of the daemon are
+ * read first, since they may have the reason.
  */
 #include "lanes/client/handle.h"
 

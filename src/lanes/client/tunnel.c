@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the manager says in plain nobody vouches for: it ends the connection,
- * which anybody on the way can do, and means nothing else. The manager is
- * known by its uid, so whoever listens at its port without being it can read
- * no request and give no answer.
+ * A plain answer of the manager is not authenticated: it ends the connection,
+ * which anybody on the way can do, and does nothing else. The manager is known
+ * by its uid: another process at its port can read no request and give no
+ * answer.
  */
 #include "lanes/client/tunnel.h"
 

@@ -31,7 +31,7 @@ static void close_peer(struct engine *engine, uint64_t peer)
 }
 
 /*
- * What every answer says while no node has registered since the start: this may
+ * A warning in every answer while no node has registered since the start: this may
  * be a second manager, started on a copy of the journal. NULL: one has.
  */
 static const char *warning_make(const struct engine *engine,

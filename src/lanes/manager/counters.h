@@ -37,7 +37,7 @@ enum manager_refusal {
 	REFUSAL_UNKNOWN,   /* not one of our nodes */
 	REFUSAL_PROOF,     /* a claim of a higher epoch without a proof */
 	REFUSAL_STALE,     /* a confirmation of another life, or of nothing */
-	REFUSAL_CROWDED,   /* it had not registered when others needed room */
+	REFUSAL_CROWDED,   /* it had not registered while others waited */
 	REFUSAL_ADDRESS,   /* it has no endpoint for collectives */
 	REFUSAL_COUNT,
 };

@@ -101,7 +101,7 @@ struct engine_ops {
 	int (*reconfigure)(void *ctx, struct engine *engine, char **ret_text);
 	/* The text and what to do of the store's last error, or "". */
 	const char *(*store_error)(void *ctx);
-	/* As `tell` in struct core_ops; engine_notified() says how it ended. */
+	/* As `notify` in struct core_ops; engine_notified() has the result. */
 	void (*notify)(void *ctx, uint64_t id, const char *node,
 		       bool is_drained, const char *reason);
 	/* As in struct core_ops; on disk already, as the one before. */
@@ -163,7 +163,7 @@ int engine_rekey(struct engine *engine, const struct manager_keys *keys,
 		 struct fairlead_error *ret_error);
 /* As a client's recover-waive; the result goes to the log. */
 void engine_waive(struct engine *engine, const char *nodes);
-/* A `tell` of engine_ops has ended: 0, or a negative errno. */
+/* A `notify` of engine_ops has ended: 0, or a negative errno. */
 void engine_notified(struct engine *engine, const char *node, uint64_t id,
 		     int result);
 /* An effect of engine_ops has completed. */

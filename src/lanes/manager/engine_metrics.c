@@ -206,10 +206,9 @@ static void write_fanouts(const struct engine *engine, struct writer *out)
 	number(out, "answers_total", "counter", "Answers of nodes to commands.",
 	       counters->answer_count);
 	number(out, "answers_false_total", "counter",
-	       "Answers that somebody had changed on the way.",
-	       fanouts->false_count);
+	       "Answers that were changed on the way.", fanouts->false_count);
 	number(out, "answers_omitted_total", "counter",
-	       "Answers that were left out on the way without a word.",
+	       "Answers that a relay left out without a reason.",
 	       fanouts->omitted_count);
 	number(out, "answer_timeouts_total", "counter",
 	       "Commands that a node which is up did not answer in time.",

@@ -107,7 +107,7 @@ static void end(struct gate *gate, struct manager_connection *connection)
 	seam.ops->close(seam.ctx, connection->peer);
 }
 
-/* In plain, and the end: nothing vouches for what is said here. */
+/* Not authenticated, and the end of the connection. */
 static void refuse(struct gate *gate, struct manager_connection *connection,
 		   int code, const char *text)
 {
@@ -137,7 +137,7 @@ static void make_room(struct gate *gate)
 			break;
 	if (waiting != NULL)
 		refuse(gate, waiting, -EAGAIN,
-		       "nothing was asked while others needed room");
+		       "no request in time while others waited");
 }
 
 /* What waits for munged is bounded by the connections. */
@@ -157,7 +157,7 @@ static bool goes_first(void *ctx, uid_t uid)
 	       gate->options.events->goes_first(gate->options.events_ctx, uid);
 }
 
-/* The first good request says whose the connection is. */
+/* The first good request decides whose the connection is. */
 static bool know(struct gate *gate, struct manager_connection *connection,
 		 const struct task *task)
 {

@@ -6,7 +6,7 @@
 
 struct member;
 
-/* It was greeted: what it has said of itself is new. */
+/* It was greeted: its registration is new. */
 void look_begin(struct engine *engine, struct member *member);
 /* The keys have changed: have all show that they follow. */
 void look_all(struct engine *engine);

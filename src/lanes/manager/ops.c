@@ -63,7 +63,7 @@ static int run_apply(struct manager_call *call, struct fairlead_error *error)
 	return 0;
 }
 
-/* What grant_id, key or job says; key has room for a normal form. */
+/* Selected by grant_id, key or job; `key` holds its normal form. */
 struct manager_selection {
 	struct core_selector selector;
 	char key[REQUEST_KEY_MAX + 1];
@@ -273,7 +273,7 @@ void call_log_act(const struct manager_call *call)
 		 call->caller.uid, text == NULL ? "" : text);
 }
 
-/* Who says it, and whether it was said again. */
+/* Who asserts it, and whether by force. */
 static int read_operator(const struct manager_call *call,
 			 struct core_operator *ret_operator,
 			 struct fairlead_error *ret_error)

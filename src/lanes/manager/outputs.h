@@ -20,15 +20,15 @@ struct output {
 	struct output *prev, *next;
 	uint64_t token; /* REPLY, EVENTS */
 	int result;     /* REPLY */
-	char *text;     /* REPLY: error; DRAIN, TELL: reason; EFFECT: body */
+	char *text;     /* REPLY: error; DRAIN, NOTIFY: reason; EFFECT: body */
 	char *hint;     /* REPLY */
 	char *members;  /* REPLY */
 	struct fanout_command *command; /* FANOUT */
-	char *node;                     /* HELLO, ACK, DRAIN, TELL */
+	char *node;                     /* HELLO, ACK, DRAIN, NOTIFY */
 	uint64_t peer;                  /* HELLO */
 	uint8_t nonce[NONCE_SIZE];      /* HELLO */
-	uint64_t sequence;              /* ACK; TELL: its id */
-	bool is_drained;                /* DRAIN, TELL */
+	uint64_t sequence;              /* ACK; NOTIFY: its id */
+	bool is_drained;                /* DRAIN, NOTIFY */
 	uint64_t grant_id;              /* EFFECT */
 	char *driver;                   /* EFFECT */
 	char *effect_kind;              /* EFFECT */

@@ -143,17 +143,17 @@ int run_node_clean(struct manager_call *call, struct fairlead_error *ret_error)
 static json_t *answer_json(const struct fanout_answer *answer)
 {
 	int result = answer->result;
-	json_t *said = NULL;
+	json_t *object = NULL;
 
 	if (answer->said_size > 0) {
-		said = json_loads((const char *)answer->said,
-				  JSON_REJECT_DUPLICATES, NULL);
-		if (said == NULL)
+		object = json_loads((const char *)answer->said,
+				    JSON_REJECT_DUPLICATES, NULL);
+		if (object == NULL)
 			result = -EBADMSG;
 	}
 	return json_pack("{s:s, s:i, s:s, s:o*}", "node", answer->node,
 			 "result", result, "error", answer->text, "answer",
-			 said);
+			 object);
 }
 
 void query_done(struct engine *engine, uint64_t token,

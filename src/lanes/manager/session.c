@@ -144,7 +144,7 @@ static void log_full(struct engine *engine, const char *address)
 	log_warning(engine->log,
 		    "a connection of a node is refused: %zu nodes are "
 		    "connected, and the limit of descriptors lets no more "
-		    "(LimitNOFILE in the unit, or 'ulimit -n'); this is said "
+		    "(LimitNOFILE in the unit, or 'ulimit -n'); logged "
 		    "once address=%s",
 		    engine->session_count, address);
 }
@@ -157,7 +157,7 @@ void engine_node_opened(struct engine *engine, uint64_t peer,
 	if (engine->session_count >= engine->sessions_max &&
 	    engine->waiting != NULL)
 		session_reject(engine, engine->waiting, REFUSAL_CROWDED,
-			       "it took too long while others needed room");
+			       "no registration in time while others waited");
 	if (engine->session_count < engine->sessions_max)
 		session = memory_alloc(sizeof(*session));
 	else

@@ -30,7 +30,7 @@ struct grant {
 	size_t sealed_size;
 };
 
-/* What the public part says. */
+/* The public part. */
 struct grant_public {
 	uint64_t grant_id;
 	const char *key;
@@ -72,7 +72,7 @@ int grant_make(const struct grant_public *public, uint64_t epoch,
  */
 int grant_encode(const struct grant *grant, struct writer *writer);
 /*
- * -EBADMSG with a text that says what is wrong, -EPROTONOSUPPORT for another
+ * -EBADMSG with a text, -EPROTONOSUPPORT for another
  * version, -ENOMEM. The grant owns its pointers until grant_fini.
  */
 int grant_decode(const void *bytes, size_t size, struct grant *ret_grant,

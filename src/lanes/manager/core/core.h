@@ -65,7 +65,7 @@ struct request; /* lanes/proto/request.h */
 #define CORE_WAITERS_MAX      1024   /* open applies and releases of a grant */
 #define CORE_ADDRESS_MAX      64     /* bytes of a node's address */
 #define CORE_REPORTS_MAX      16384  /* things that a node should not hold */
-#define CORE_PLACES_MAX       16     /* drivers that tell a node's place */
+#define CORE_PLACES_MAX       16     /* drivers that report a place */
 #define CORE_GROUPS_MAX       64     /* different texts of nodes in an answer */
 #define CORE_VIEW_BYTES_MAX   786432 /* then a view says that there is more */
 #define CORE_VIEW_JOBS_MAX    8192   /* that one view looks at, likewise */
@@ -419,7 +419,7 @@ void core_fanout_done(struct core *core, uint64_t fanout_id,
 void core_effect_done(struct core *core, uint64_t grant_id, uint32_t effect_id,
 		      int result, const char *body);
 
-/* A call of `tell` has ended: 0, or a negative errno, and it is made again. */
+/* A call of `notify` has ended: 0, or a negative errno, and it is made again. */
 void core_notified(struct core *core, const char *node, uint64_t id,
 		   int result);
 

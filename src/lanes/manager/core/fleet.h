@@ -84,7 +84,7 @@ void core_notify_tick(struct core *core, uint64_t now_ms);
 
 /* --- waive.c --- */
 
-/* False, and it is answered: it touches too many to be said once only. */
+/* False, and it is answered: it touches too many without force. */
 bool core_operator_check(struct core *core, const struct core_operator *by,
 			 size_t touched, size_t all, const char *what,
 			 uint64_t token);

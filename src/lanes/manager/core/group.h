@@ -30,8 +30,8 @@ struct groups {
 /* All zero is empty. */
 void groups_fini(struct groups *groups);
 /*
- * code is 0 or a negative errno; text may be NULL. What a node says twice, one
- * after the other, it has said once.
+ * code is 0 or a negative errno; text may be NULL. The same text of the same
+ * node twice in a row counts once.
  */
 void groups_add(struct groups *groups, int code, const char *text,
 		uint32_t node);

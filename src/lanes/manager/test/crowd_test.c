@@ -54,7 +54,7 @@ static void strangers_make_room_for_a_node(void **state)
 		strangers[i] = stranger(bed);
 	bed_node_up(bed, "n0", &node);
 	assert_true(bed_was_closed(&bed->nodes, strangers[0]));
-	assert_true(is_told(bed, strangers[0], "others needed room"));
+	assert_true(is_told(bed, strangers[0], "while others waited"));
 	for (size_t i = 1; i < NODES_MAX; i++)
 		assert_false(bed_was_closed(&bed->nodes, strangers[i]));
 }
