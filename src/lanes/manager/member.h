@@ -62,7 +62,7 @@ void member_tell_drivers(struct engine *engine, struct member *member,
 void member_unlink(struct session *session);
 /* All go, and the core is not told. */
 void member_clear(struct engine *engine);
-/* Let go whom the core does not know any more: the configuration is new. */
+/* Drop members that the core does not know after a new configuration. */
 void member_check_all(struct engine *engine);
 
 /* It has answered by a collective. */

@@ -322,7 +322,7 @@ static const struct node_master *master_find(const struct node_master *masters,
 	return NULL;
 }
 
-/* One node's tag over "done", made anew. */
+/* One node's tag over "done", as the manager makes it. */
 static int done_tag(const struct node_master *master,
 		    const struct command *command, struct combined_node node,
 		    uint8_t ret_tag[MAC_SIZE])

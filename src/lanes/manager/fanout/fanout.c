@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fan-out has targets (its nodes), its command as it was signed (anew for
+ * A fan-out has targets (its nodes), its command as it was signed (again for
  * nodes that registered meanwhile) and rounds. Each tick starts a round for
  * those of its open targets that are up, due and in no round.
  */

@@ -82,7 +82,7 @@ struct round_counters {
 	uint64_t round_count;    /* rounds under way now */
 	uint64_t made_count;     /* groups made, also those for one round */
 	uint64_t populate_count; /* of them, populated first */
-	uint64_t failed_count;   /* of them, in vain */
+	uint64_t failed_count;   /* of them, that failed */
 	uint64_t bulk_count;     /* commands that went as bulk data */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Named groups. One is made anew, of the nodes that are asked now and those of
+ * Named groups. One is made again, of the nodes that are asked now and those of
  * before whose address is known, when a node is not in it or has another
  * address. While one is populated those who want it wait. That takes until a
  * dead node in it is given up, which is most of the time that a command has: so

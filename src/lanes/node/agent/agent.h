@@ -7,13 +7,12 @@
  *   clients --frames--> agent_client_*             frames ----> manager, clients
  *   time -------------> agent_tick
  *
- * It registers with the manager, by a link that it keeps while something is
- * owed, and repeats that until it is acknowledged. It hands commands to the
- * guard, which mostly come by collectives, and the guard's answers up by these,
- * together with those from below; has busy lanes tried again for ever; and serves
- * local clients
+ * It registers with the manager, and keeps the link until the manager has
+ * acknowledged the node's confirmations. It hands commands, most of which come by
+ * collectives, to the guard, and sends the guard's answers up, combined with
+ * those from below. It retries busy lanes for ever, and serves local clients
  * (doc/rfc/client-protocol.md, the ops of a node). It decides nothing about
- * lanes: what it knows of grants is a mirror of what the guard has shown.
+ * lanes: what it knows of grants is a copy of what the guard has shown.
  *
  * Life cycle: agent_create, agent_start, events in any order, agent_destroy.
  * One thread. Time comes from the clock seam; agent_tick() is wanted at

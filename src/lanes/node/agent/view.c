@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What is there, in the form of the client protocol. Devices come from the
- * drivers as this process has opened them, at each call anew.
+ * drivers as this process has opened them, probed at each call.
  */
 #include <errno.h>
 #include <sodium.h>

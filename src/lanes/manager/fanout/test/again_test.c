@@ -301,7 +301,7 @@ static void lease_has_a_short_patience(void **state)
 	assert_int_equal(asked->count, 2);
 }
 
-/* Nodes 1 to 40 come back, each when the one before has been asked anew. */
+/* Nodes 1 to 40 come back, each when the one before has been asked again. */
 static void signatures_for_nodes_that_register_are_few(void **state)
 {
 	struct scene *scene = *state;

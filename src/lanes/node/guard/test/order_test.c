@@ -169,7 +169,7 @@ static void drain_that_comes_late_is_ignored(void **state)
 	assert_int_equal(drain(world, "n2", false), -EPERM);
 	assert_int_equal(drain(world, FAKE_NODE, false), 0);
 	assert_false(world->reply.is_drained);
-	/* Another manager counts anew. */
+	/* Another manager counts from the start. */
 	world->epoch++;
 	world->sequence = 0;
 	assert_int_equal(drain(world, FAKE_NODE, true), 0);
@@ -286,7 +286,7 @@ static void lease_that_comes_late_is_stale(void **state)
 	/* The answer to it was lost. */
 	assert_int_equal(world_replay(world, second.data, second.size), 0);
 	assert_int_equal(world->reply.lease_s, 30);
-	/* Another manager counts anew. */
+	/* Another manager counts from the start. */
 	world->epoch++;
 	world->sequence = 0;
 	assert_int_equal(lease(world, "n[0-9]"), 0);
