@@ -4,81 +4,25 @@
  * acts. Then all faults end, and within a bounded time everything has to have
  * ended, too.
  */
-#include "scenario.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "attack.h"
+#include "scenario_internal.h"
 
 #define NODES_MAX        160
 #define JOBS_OPEN_MAX    24
 #define LIFETIME_NS      (20 * CLUSTER_SECOND)
 #define GOSSIP_NODES_MAX 24
 
-struct scenario {
-	struct cluster *cluster;
-	struct attacker *attacker; /* NULL: the seed has none */
-	struct transport_timeline_event act;
-	uint32_t acts_left;
-	uint64_t pace_ns;
-	uint32_t chaos;     /* bits 1 << enum chaos */
-	uint64_t *told;     /* life of b that a knows of, by a * count + b */
-	uint64_t detect_ns; /* at most until a death is known */
-	bool is_noisy;      /* the network always fails */
-};
-
-struct news {
-	struct transport_timeline_event event;
-	struct scenario *scenario;
-	uint32_t to, about;
-	uint64_t life; /* of about, which ended */
-};
-
-static const char *const chaos_texts[] = {
-	[CHAOS_CRASH] = "crash",
-	[CHAOS_QUICK_REBOOT] = "quick reboot",
-	[CHAOS_PAUSE] = "pause",
-	[CHAOS_PARTITION] = "partition",
-	[CHAOS_SLOW] = "slow member",
-	[CHAOS_STARVE] = "out of memory",
-	[CHAOS_LEAVE] = "leave",
-	[CHAOS_BARE] = "no service",
-	[CHAOS_DRIFT] = "other members out of band",
-	[CHAOS_FALSE_NEWS] = "false death",
-	[CHAOS_REPLAY] = "replayed message",
-	[CHAOS_REDIRECT] = "redirected message",
-	[CHAOS_FORGE] = "forged message",
-	[CHAOS_TRUNCATE] = "truncated message",
-	[CHAOS_GARBAGE] = "garbage",
-	[CHAOS_FORGE_REPLY] = "forged reply",
-};
-
-static bool dice(struct scenario *scenario, unsigned int percent)
-{
-	return cluster_percent(scenario->cluster, percent);
-}
-
-static uint32_t below(struct scenario *scenario, uint32_t n)
-{
-	return (uint32_t)cluster_below(scenario->cluster, n);
-}
-
-static bool has_gossip(const struct scenario *scenario)
-{
-	return scenario->cluster->options.gossip_cycle_ns > 0;
-}
-
-/* A member that is there and goes on; -1: none found. */
-static int64_t anybody(struct scenario *scenario)
+int64_t scenario_anybody(struct scenario *scenario)
 {
 	struct cluster *cluster = scenario->cluster;
 
 	for (unsigned int i = 0; i < 8; i++) {
-		uint32_t index = below(scenario, cluster->count);
+		uint32_t index = scenario_below(scenario, cluster->count);
 		struct member *member = &cluster->members[index];
 
 		if (member->core != NULL && !member->is_leaving &&
@@ -89,102 +33,26 @@ static int64_t anybody(struct scenario *scenario)
 	return -1;
 }
 
-/* --- who hears of what --- */
-
-static void news_tell(struct transport_timeline_event *event)
-{
-	struct news *news = (struct news *)event;
-	struct scenario *scenario = news->scenario;
-	struct cluster *cluster = scenario->cluster;
-	struct member *member = &cluster->members[news->to];
-	struct member *about = &cluster->members[news->about];
-	uint64_t *told =
-		&scenario->told[news->to * cluster->count + news->about];
-	bool is_alive;
-
-	if (member->core == NULL || about == member)
-		return;
-	is_alive =
-		discovery_is_alive(given_discovery(member->given), about->nid);
-	if (about->core == NULL) {
-		if (is_alive) {
-			cluster_disturb(cluster, news->about);
-			cluster_tell(cluster, news->to, news->about,
-				     SCOLL_DEAD);
-		}
-		return;
-	}
-	if (is_alive && *told == about->life)
-		return;
-	cluster_disturb(cluster, news->about);
-	cluster_tell(cluster, news->to, news->about,
-		     is_alive ? SCOLL_REBOOTED : SCOLL_ALIVE);
-	*told = about->life;
-}
-
-static void news_send(struct scenario *scenario, uint32_t to, uint32_t about)
-{
-	struct cluster *cluster = scenario->cluster;
-	struct news *news;
-
-	if (has_gossip(scenario)) /* it is heard */
-		return;
-	news = cluster_chunk(cluster, sizeof(*news));
-	news->event.run = news_tell;
-	news->scenario = scenario;
-	news->to = to;
-	news->about = about;
-	transport_timeline_set(cluster->timeline, &news->event,
-			       cluster_now_ns(cluster) +
-				       cluster_below(cluster,
-						     scenario->detect_ns));
-}
-
-static void news_spread(struct scenario *scenario, uint32_t about)
-{
-	for (uint32_t i = 0; i < scenario->cluster->count; i++) {
-		if (i != about)
-			news_send(scenario, i, about);
-	}
-}
-
-static void left(struct cluster *cluster, uint32_t index)
-{
-	news_spread(cluster->user, index);
-}
-
-/* What a member that has just started will hear. */
-static void news_catch_up(struct scenario *scenario, uint32_t to)
-{
-	struct cluster *cluster = scenario->cluster;
-
-	for (uint32_t i = 0; i < cluster->count; i++) {
-		scenario->told[to * cluster->count + i] =
-			cluster->members[i].life;
-		if (cluster->members[i].core == NULL)
-			news_send(scenario, to, i);
-	}
-}
-
 /* --- groups and requests --- */
 
 static uint32_t nodes_draw(struct scenario *scenario, uint32_t *nodes)
 {
 	struct cluster *cluster = scenario->cluster;
 	uint32_t count = 0;
-	uint32_t first = below(scenario, cluster->count);
-	unsigned int percent =
-		dice(scenario, 50) ? 100 : 20 + below(scenario, 80);
+	uint32_t first = scenario_below(scenario, cluster->count);
+	unsigned int percent = scenario_dice(scenario, 50)
+				       ? 100
+				       : 20 + scenario_below(scenario, 80);
 
 	for (uint32_t i = 0; i < cluster->count; i++) {
-		if (dice(scenario, percent))
+		if (scenario_dice(scenario, percent))
 			nodes[count++] = (first + i) % cluster->count;
 	}
 	if (count == 0)
 		nodes[count++] = first;
-	if (dice(scenario, 30)) { /* any order */
+	if (scenario_dice(scenario, 30)) { /* any order */
 		for (uint32_t i = count - 1; i > 0; i--) {
-			uint32_t other = below(scenario, i + 1);
+			uint32_t other = scenario_below(scenario, i + 1);
 			uint32_t node = nodes[i];
 
 			nodes[i] = nodes[other];
@@ -199,17 +67,17 @@ static void act_team(struct scenario *scenario)
 	struct cluster *cluster = scenario->cluster;
 	uint32_t nodes[NODES_MAX];
 	uint32_t count = nodes_draw(scenario, nodes);
-	int64_t owner = anybody(scenario);
+	int64_t owner = scenario_anybody(scenario);
 	struct team *team, *other = NULL;
 	int result;
 
 	if (owner < 0)
 		return;
 	for (uint32_t i = 0; i < cluster->team_count; i++) {
-		if (cluster->teams[i]->is_oob && dice(scenario, 30))
+		if (cluster->teams[i]->is_oob && scenario_dice(scenario, 30))
 			other = cluster->teams[i];
 	}
-	switch (below(scenario, 4)) {
+	switch (scenario_below(scenario, 4)) {
 	case 0:
 		cluster_hit(cluster, "group: immediate");
 		result = team_create(cluster, (uint32_t)owner, nodes, count,
@@ -248,8 +116,8 @@ static struct team *team_draw(struct scenario *scenario)
 	struct cluster *cluster = scenario->cluster;
 
 	for (unsigned int i = 0; i < 8 && cluster->team_count > 0; i++) {
-		struct team *team =
-			cluster->teams[below(scenario, cluster->team_count)];
+		struct team *team = cluster->teams[scenario_below(
+			scenario, cluster->team_count)];
 		struct member *owner = &cluster->members[team->owner];
 
 		if (team->group != NULL && owner->core != NULL &&
@@ -263,12 +131,12 @@ static struct team *team_draw(struct scenario *scenario)
 
 static uint32_t payload_draw(struct scenario *scenario)
 {
-	if (dice(scenario, 70))
-		return 4 + below(scenario, 200);
-	if (dice(scenario, 70))
-		return 4 + below(scenario, 3000);
+	if (scenario_dice(scenario, 70))
+		return 4 + scenario_below(scenario, 200);
+	if (scenario_dice(scenario, 70))
+		return 4 + scenario_below(scenario, 3000);
 	cluster_hit(scenario->cluster, "request: near the limit");
-	return 3500 + below(scenario, 600);
+	return 3500 + scenario_below(scenario, 600);
 }
 
 /* Why a request may not be made or sent. */
@@ -314,7 +182,7 @@ static void act_job(struct scenario *scenario)
 	uint32_t nodes[NODES_MAX];
 	struct job_options options = {
 		.payload_size = payload_draw(scenario),
-		.timeout_ns = (1 + below(scenario, 20)) * CLUSTER_MS,
+		.timeout_ns = (1 + scenario_below(scenario, 20)) * CLUSTER_MS,
 		.is_mean = true,
 	};
 	struct job *job;
@@ -325,29 +193,29 @@ static void act_job(struct scenario *scenario)
 	/* What its root knows of the group is not what its team has. */
 	if (team->is_oob && cluster->members[team->owner].drift > 0)
 		return;
-	if (dice(scenario, 25)) {
-		options.bulk_size = 1 + below(scenario, 100000);
+	if (scenario_dice(scenario, 25)) {
+		options.bulk_size = 1 + scenario_below(scenario, 100000);
 		cluster_hit(cluster, "request: bulk");
 	}
-	if (dice(scenario, 30)) {
-		options.part_entries = 1 + below(scenario, 4);
+	if (scenario_dice(scenario, 30)) {
+		options.part_entries = 1 + scenario_below(scenario, 4);
 		cluster_hit(cluster, "request: reply in parts");
 	}
-	if (dice(scenario, 15)) {
+	if (scenario_dice(scenario, 15)) {
 		options.nodes = nodes;
 		for (uint32_t i = 0; i < team->node_count; i++) {
-			if (dice(scenario, 50))
+			if (scenario_dice(scenario, 50))
 				nodes[options.node_count++] = team->nodes[i];
 		}
 		if (options.node_count == 0)
 			nodes[options.node_count++] = team->nodes[0];
 		cluster_hit(cluster, "request: subset");
 	}
-	if (dice(scenario, 25)) {
+	if (scenario_dice(scenario, 25)) {
 		options.flags |= SCOLL_ALIVE_ONLY;
 		cluster_hit(cluster, "request: who lives");
 	}
-	if (!team->is_oob && dice(scenario, 10)) {
+	if (!team->is_oob && scenario_dice(scenario, 10)) {
 		options.flags |= SCOLL_LAST;
 		cluster_hit(cluster, "request: last");
 	}
@@ -367,10 +235,11 @@ static void act_abort(struct scenario *scenario)
 	for (unsigned int i = 0; i < 8 && cluster->job_count > 0; i++) {
 		struct job *job =
 			cluster->jobs[cluster->job_count - 1 -
-				      below(scenario,
-					    cluster->job_count < 16
-						    ? cluster->job_count
-						    : 16)];
+				      scenario_below(
+					      scenario,
+					      cluster->job_count < 16
+						      ? cluster->job_count
+						      : 16)];
 
 		if (job->state != JOB_SENT ||
 		    transport_sim_paused_ns(cluster->members[job->root].port) >
@@ -392,177 +261,13 @@ static void act_destroy(struct scenario *scenario)
 	team_destroy(team);
 }
 
-/* --- chaos --- */
-
-/* It was down for as long as it takes that all know it. */
-static void death_is_known(struct transport_timeline_event *event)
-{
-	const struct news *death = (struct news *)event;
-	struct cluster *cluster = death->scenario->cluster;
-	const struct member *member = &cluster->members[death->about];
-
-	if (member->core == NULL && member->life == death->life)
-		oracle_death_known(cluster, death->about);
-}
-
-static void death_await(struct scenario *scenario, uint32_t index)
-{
-	struct cluster *cluster = scenario->cluster;
-	struct news *death = cluster_chunk(cluster, sizeof(*death));
-
-	death->event.run = death_is_known;
-	death->scenario = scenario;
-	death->about = index;
-	death->life = cluster->members[index].life;
-	transport_timeline_set(cluster->timeline, &death->event,
-			       cluster_now_ns(cluster) + scenario->detect_ns);
-}
-
-static void crash(struct scenario *scenario, uint32_t index, bool is_quick)
-{
-	cluster_crash(scenario->cluster, index);
-	if (has_gossip(scenario) && !is_quick)
-		death_await(scenario, index);
-	if (is_quick) {
-		cluster_boot(scenario->cluster, index);
-		news_catch_up(scenario, index);
-	}
-	news_spread(scenario, index);
-}
-
-static void cut(struct scenario *scenario)
-{
-	struct cluster *cluster = scenario->cluster;
-
-	if (cluster->is_cut) {
-		cluster_trace(cluster, "the partition heals");
-		transport_sim_heal(cluster->sim);
-		cluster->is_noisy = scenario->is_noisy;
-		cluster->noise_ns = cluster_now_ns(cluster);
-		cluster->is_cut = false;
-		for (uint32_t i = 0; i < cluster->count; i++)
-			cluster_away(cluster, i, cluster_now_ns(cluster));
-		return;
-	}
-	cluster_trace(cluster, "the network falls apart");
-	for (uint32_t i = 0; i < cluster->count; i++) {
-		if (cluster->members[i].core != NULL && dice(scenario, 40))
-			transport_sim_side_set(cluster->members[i].port, 1);
-	}
-	cluster->is_noisy = cluster->was_noisy = true;
-	cluster->is_cut = true;
-}
-
-static void false_news(struct scenario *scenario, uint32_t index)
-{
-	struct cluster *cluster = scenario->cluster;
-	int64_t other = anybody(scenario);
-
-	if (other < 0 || other == index)
-		return;
-	cluster_disturb(cluster, index);
-	cluster_disturb(cluster, (uint32_t)other);
-	cluster_tell(cluster, index, (uint32_t)other, SCOLL_DEAD);
-	news_send(scenario, index, (uint32_t)other);
-}
-
-static void slow_set(struct cluster *cluster, uint32_t index, uint32_t factor)
-{
-	struct member *member = &cluster->members[index];
-
-	if (factor > 1 || member->is_slow)
-		cluster_disturb(cluster, index);
-	member->is_slow = factor > 1;
-	transport_sim_slow(member->port, factor);
-	cluster_trace(cluster, "%" PRIu32 " is %" PRIu32 " times as slow",
-		      index, factor);
-}
-
-static void drift(struct cluster *cluster, uint32_t index)
-{
-	cluster_disturb(cluster, index);
-	cluster->members[index].drift ^= 1;
-	cluster_trace(cluster, "%" PRIu32 " %s", index,
-		      cluster->members[index].drift > 0
-			      ? "names other members"
-			      : "names all members again");
-}
-
-static void befall(struct scenario *scenario, enum chaos chaos, uint32_t index)
-{
-	struct cluster *cluster = scenario->cluster;
-	uint64_t now_ns = cluster_now_ns(cluster);
-
-	switch (chaos) {
-	case CHAOS_CRASH:
-	case CHAOS_QUICK_REBOOT:
-		crash(scenario, index, chaos == CHAOS_QUICK_REBOOT);
-		break;
-	case CHAOS_PAUSE:
-		cluster_pause(cluster, index,
-			      now_ns +
-				      cluster_below(cluster, 200 * CLUSTER_MS));
-		break;
-	case CHAOS_PARTITION:
-		cut(scenario);
-		break;
-	case CHAOS_SLOW:
-		slow_set(cluster, index, 1 + below(scenario, 100));
-		break;
-	case CHAOS_STARVE:
-		cluster_starve(cluster, index, 1 + below(scenario, 40));
-		break;
-	case CHAOS_LEAVE:
-		cluster_leave(cluster, index);
-		break;
-	case CHAOS_BARE:
-		if (cluster_service_set(cluster, index,
-					cluster->members[index].is_bare) < 0)
-			return;
-		break;
-	case CHAOS_DRIFT:
-		drift(cluster, index);
-		break;
-	case CHAOS_FALSE_NEWS:
-		if (has_gossip(scenario)) /* nobody believes it */
-			return;
-		false_news(scenario, index);
-		break;
-	default:
-		if (!attacker_strike(scenario->attacker, chaos))
-			return;
-		break;
-	}
-	cluster_hit(cluster, "chaos: %s", chaos_texts[chaos]);
-}
-
-static void act_chaos(struct scenario *scenario)
-{
-	struct cluster *cluster = scenario->cluster;
-	enum chaos chaos = (enum chaos)below(scenario, CHAOS_COUNT);
-	int64_t index = anybody(scenario);
-
-	if (index < 0 || !(scenario->chaos & 1u << chaos))
-		return;
-	befall(scenario, chaos, (uint32_t)index);
-	/* Some of those that are down come back. */
-	for (uint32_t i = 0; i < cluster->count; i++) {
-		if (cluster->members[i].core != NULL || !dice(scenario, 30))
-			continue;
-		cluster_boot(cluster, i);
-		news_catch_up(scenario, i);
-		news_spread(scenario, i);
-		cluster_hit(cluster, "chaos: boot");
-	}
-}
-
 static void act(struct transport_timeline_event *event)
 {
 	struct scenario *scenario =
 		(struct scenario *)((char *)event -
 				    offsetof(struct scenario, act));
 	struct cluster *cluster = scenario->cluster;
-	unsigned int number = below(scenario, 100);
+	unsigned int number = scenario_below(scenario, 100);
 
 	if (number < 15)
 		act_team(scenario);
@@ -573,7 +278,7 @@ static void act(struct transport_timeline_event *event)
 	else if (number < 74)
 		act_destroy(scenario);
 	else
-		act_chaos(scenario);
+		chaos_act(scenario);
 	if (--scenario->acts_left > 0)
 		transport_timeline_set(
 			cluster->timeline, event,
@@ -676,7 +381,7 @@ static void calm_down(struct scenario *scenario)
 
 	cluster_trace(cluster, "calm");
 	if (cluster->is_cut)
-		cut(scenario);
+		chaos_cut(scenario);
 	if (cluster->is_noisy) {
 		cluster->is_noisy = false;
 		cluster->noise_ns = cluster_now_ns(cluster);
@@ -688,7 +393,7 @@ static void calm_down(struct scenario *scenario)
 		cluster_starve(cluster, i, 0);
 		if (cluster->members[i].is_bare)
 			cluster_service_set(cluster, i, true);
-		slow_set(cluster, i, 1);
+		chaos_slow(cluster, i, 1);
 	}
 }
 
@@ -822,11 +527,11 @@ void scenario_run(const struct scenario_options *options,
 	cluster = cluster_create(&own);
 	scenario.cluster = cluster;
 	cluster->user = &scenario;
-	cluster->left = left;
+	cluster->left = chaos_left;
 	scenario.is_noisy = cluster->is_noisy;
-	scenario.acts_left = 40 + below(&scenario, 80);
-	scenario.pace_ns = (1 + below(&scenario, 20)) * CLUSTER_MS;
-	scenario.detect_ns = (1 + below(&scenario, 300)) * CLUSTER_MS;
+	scenario.acts_left = 40 + scenario_below(&scenario, 80);
+	scenario.pace_ns = (1 + scenario_below(&scenario, 20)) * CLUSTER_MS;
+	scenario.detect_ns = (1 + scenario_below(&scenario, 300)) * CLUSTER_MS;
 	if (own.gossip_cycle_ns > 0)
 		scenario.detect_ns = gossip_detect_ns(&own);
 	cluster->detect_ns = scenario.detect_ns;
@@ -840,10 +545,10 @@ void scenario_run(const struct scenario_options *options,
 		scenario.attacker = attacker_create(cluster);
 	else
 		scenario.chaos &= (1u << CHAOS_REPLAY) - 1;
-	scenario.told = must_calloc((size_t)cluster->count * cluster->count,
-				    sizeof(scenario.told[0]));
+	scenario.known = must_calloc((size_t)cluster->count * cluster->count,
+				     sizeof(scenario.known[0]));
 	for (uint32_t i = 0; i < cluster->count * cluster->count; i++)
-		scenario.told[i] = 1;
+		scenario.known[i] = 1;
 	if (own.gossip_cycle_ns > 0)
 		cluster_run_until(cluster, gossip_settle_ns(&own));
 	transport_timeline_set(cluster->timeline, &scenario.act,
@@ -861,7 +566,7 @@ void scenario_run(const struct scenario_options *options,
 	ret_result->virtual_ns = cluster_now_ns(cluster);
 	ret_result->hash = hash_join(ret_result->hash, cluster_hash(cluster));
 	attacker_destroy(scenario.attacker);
-	free(scenario.told);
+	free(scenario.known);
 	cluster_destroy(cluster);
 }
 
