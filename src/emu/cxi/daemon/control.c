@@ -6,7 +6,6 @@
 #include "emu/cxi/daemon/dispatch.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,31 +176,6 @@ static int run_fault(struct softnic_session *session,
 	return softnic_fault_add(session->softnic, &fault);
 }
 
-static int run_faults(struct softnic_session *session,
-		      const struct softnic_arguments *arguments,
-		      struct writer *body)
-{
-	const struct softnic_fault *faults;
-	size_t count = softnic_fault_list(session->softnic, &faults);
-
-	for (size_t i = 0; i < count; i++) {
-		char nic[16] = "any";
-		char line[160];
-		int size;
-
-		if (faults[i].nic != SOFTNIC_ANY_NIC)
-			snprintf(nic, sizeof(nic), "%" PRIu32, faults[i].nic);
-		size = snprintf(line, sizeof(line),
-				"op=%s nic=%s errno=%s nth=%" PRIu64
-				" count=%" PRIu64 " called=%" PRIu64 "\n",
-				softnic_op_format(faults[i].op), nic,
-				strerrorname_np(faults[i].error), faults[i].nth,
-				faults[i].count, faults[i].called);
-		write_bytes(body, line, (size_t)size);
-	}
-	return 0;
-}
-
 static int run_clear(struct softnic_session *session,
 		     const struct softnic_arguments *arguments,
 		     struct writer *body)
@@ -302,7 +276,6 @@ static const struct softnic_command commands[] = {
 	{ "dump", 0, 0, run_dump },
 	{ "fault", KEY_ERRNO | KEY_OP, KEY_NTH | KEY_NIC | KEY_COUNT,
 	  run_fault },
-	{ "faults", 0, 0, run_faults },
 	{ "reboot", 0, 0, run_reboot },
 	{ "remove", KEY_NIC, 0, run_remove },
 	{ "restore", KEY_NIC, 0, run_restore },

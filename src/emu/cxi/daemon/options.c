@@ -16,7 +16,6 @@ enum {
 	OPTION_CLEANUP_MS = 1,
 	OPTION_DEFAULT_SERVICE,
 	OPTION_DIR,
-	OPTION_ETHERNET_SERVICE,
 	OPTION_GENERATION,
 	OPTION_NICS,
 	OPTION_NID,
@@ -29,8 +28,6 @@ static const struct option option_table[] = {
 	{ "cleanup-ms", required_argument, NULL, OPTION_CLEANUP_MS },
 	{ "default-service", required_argument, NULL, OPTION_DEFAULT_SERVICE },
 	{ "dir", required_argument, NULL, OPTION_DIR },
-	{ "ethernet-service", required_argument, NULL,
-	  OPTION_ETHERNET_SERVICE },
 	{ "generation", required_argument, NULL, OPTION_GENERATION },
 	{ "nics", required_argument, NULL, OPTION_NICS },
 	{ "nid", required_argument, NULL, OPTION_NID },
@@ -49,7 +46,6 @@ static const char usage[] =
 	"  --nics N                    NICs of the node\n"
 	"  --generation 12|13|14       of the driver\n"
 	"  --default-service on|off    is service 1 enabled\n"
-	"  --ethernet-service on|off   does ethernet-svc exist\n"
 	"  --cleanup-ms T              how long a freed LNI lingers\n"
 	"  --total TYPE=N              what a NIC has, such as LE=1000\n"
 	"  --nid N                     address of the first NIC\n"
@@ -59,7 +55,7 @@ static const char usage[] =
 	"\n"
 	"commands of ctl:\n"
 	"  fault errno=NAME op=OP [nth=N] [count=K] [nic=N]\n"
-	"  faults | clear\n"
+	"  clear\n"
 	"  busy svc=ID nic=N ms=T|forever|release\n"
 	"  use svc=ID nic=N type=TYPE count=N\n"
 	"  remove nic=N | restore nic=N\n"
@@ -108,8 +104,6 @@ static int take(void *ctx, int id, const char *value)
 	case OPTION_DIR:
 		options->dir = value;
 		return 0;
-	case OPTION_ETHERNET_SERVICE:
-		return parse_switch(value, &config->ethernet_service);
 	case OPTION_GENERATION:
 		result = daemon_options_number(value, 12, 14, &number);
 		config->generation = (unsigned int)number;
