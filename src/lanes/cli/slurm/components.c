@@ -60,7 +60,7 @@ static int parse_line(char *line, struct component *ret_component,
 	    component.id == 0 ||
 	    !text_number(fields[2], strlen(fields[2]), &component.cpu_count))
 		return error_set(ret_error, -EINVAL,
-				 "squeue printed '%.60s', which is no "
+				 "cannot parse '%.60s' of squeue: it has to be "
 				 "ID|STATE|CPUS|NODES",
 				 line);
 	component.state = state_of(fields[1], strlen(fields[1]));
@@ -93,7 +93,7 @@ int components_parse(char *text, struct components **ret_components,
 	}
 	if (result == 0 && components->count == 0)
 		result = error_set(ret_error, -EINVAL,
-				   "squeue knows nothing of the job");
+				   "squeue does not list the job");
 	if (result == 0)
 		*ret_components = take_ptr(components);
 	return result;

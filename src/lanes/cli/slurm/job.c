@@ -17,14 +17,15 @@ static int read_number(char *(*variable)(const char *), const char *name,
 	const char *text = variable(name);
 
 	if (!text || !*text)
-		return error_set(ret_error, -ENODATA,
-				 "the environment has no %s: Slurm runs this "
-				 "as one of its hooks",
-				 name);
+		return error_set(
+			ret_error, -ENODATA,
+			"%s is not set: only Slurm can run this, as one "
+			"of its hooks",
+			name);
 	if (!text_number(text, strlen(text), ret_number) ||
 	    *ret_number == UINT32_MAX)
-		return error_set(ret_error, -EINVAL, "%s='%.40s' is no number",
-				 name, text);
+		return error_set(ret_error, -EINVAL,
+				 "%s='%.40s' is not a number", name, text);
 	return 0;
 }
 

@@ -38,7 +38,7 @@ static int parse_line(char *line, const char **ret_name, bool *ret_is_taken,
 
 	if (strncmp(line, NAME, strlen(NAME)) != 0 || !state || *name == ' ')
 		return error_set(ret_error, -EINVAL,
-				 "scontrol printed '%.60s', which is no node",
+				 "cannot parse the node '%.60s' of scontrol",
 				 line);
 	*ret_is_taken = is_taken(state + strlen(STATE));
 	name[strcspn(name, " ")] = 0;

@@ -387,8 +387,7 @@ int slurm_prolog_slurmctld(struct slurm_hook *hook)
 	else if (hook->job.gid == SLURM_GID_UNKNOWN)
 		missing = "SLURM_JOB_GID";
 	if (missing)
-		return slurm_hook_fail(hook, "the environment has no %s",
-				       missing);
+		return slurm_hook_fail(hook, "%s is not set", missing);
 	/* A lane that came too early was undone; the next one is a new grant. */
 	do {
 		is_too_early = false;
