@@ -200,21 +200,21 @@ int64_t sim_file_read(struct sim_file *file, uint64_t offset, void *bytes,
 }
 
 /* How much of a write that grows the file still fits. */
-static size_t room_of(const struct sim_file *file, uint64_t offset, size_t size)
+static size_t space_of(const struct sim_file *file, uint64_t offset, size_t size)
 {
 	const struct sim_disk *disk = file->disk;
 	uint64_t end = offset + size;
-	uint64_t room;
+	uint64_t space;
 
 	if (disk->capacity_bytes == 0 || end <= file->inode->current.size)
 		return size;
-	room = disk->used_bytes < disk->capacity_bytes
+	space = disk->used_bytes < disk->capacity_bytes
 		       ? disk->capacity_bytes - disk->used_bytes
 		       : 0;
-	room += file->inode->current.size;
-	if (end <= room)
+	space += file->inode->current.size;
+	if (end <= space)
 		return size;
-	return room > offset ? room - offset : 0;
+	return space > offset ? space - offset : 0;
 }
 
 int sim_file_write(struct sim_file *file, uint64_t offset, const void *bytes,
@@ -226,7 +226,7 @@ int sim_file_write(struct sim_file *file, uint64_t offset, const void *bytes,
 
 	if (is_dead(file))
 		return -EIO;
-	written = room_of(file, offset, size);
+	written = space_of(file, offset, size);
 	if (written < size)
 		disk->stats.full_count++;
 	result = change_gate(disk, SIM_DISK_WRITE_ERROR);

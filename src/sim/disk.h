@@ -46,7 +46,7 @@ enum sim_disk_fault {
 	SIM_DISK_WRITE_ERROR, /* a write (some is written) or truncation does */
 	SIM_DISK_SYNC_ERROR,  /* a sync of a file or of the directory does */
 	SIM_DISK_NAME_ERROR,  /* making, removing or renaming a file does */
-	SIM_DISK_FULL,        /* a write finds no room: -ENOSPC */
+	SIM_DISK_FULL,        /* a write finds no space: -ENOSPC */
 	SIM_DISK_FAULT_COUNT,
 };
 
