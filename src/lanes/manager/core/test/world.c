@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lanes/manager/core/test/world.h"
+#include "lanes/manager/core/test/world_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-
-static bool chance(struct world *world, uint32_t percent)
-{
-	return sim_rng_chance(&world->rng, percent * 10000);
-}
-
-static size_t below(struct world *world, size_t n)
-{
-	return (size_t)sim_rng_below(&world->rng, n);
-}
 
 /* --- messages --- */
 
@@ -30,18 +20,19 @@ static void message_send(struct world *world, const struct message *message)
 	if (world->is_calm || message->kind == MESSAGE_REGISTER)
 		return;
 	/* A relay, or an attacker, may say it again much later. */
-	if (chance(world, 10) && world->message_count < WORLD_MESSAGES_MAX) {
+	if (core_world_chance(world, 10) &&
+	    world->message_count < WORLD_MESSAGES_MAX) {
 		struct message *again =
 			&world->messages[world->message_count++];
 
 		*again = *message;
-		again->not_before = world->step + below(world, 600);
+		again->not_before = world->step + core_world_below(world, 600);
 		world->doubled++;
 	}
 }
 
-static void messages_drop(struct world *world, size_t node,
-			  enum message_kind kind)
+void world_messages_drop(struct world *world, size_t node,
+			 enum message_kind kind)
 {
 	size_t kept = 0;
 
@@ -91,7 +82,7 @@ static int node_apply(struct world *world, struct world_node *node,
 	if (lane != NULL)
 		return lane->is_tombstone ? -ESTALE : 0;
 	lane = lane_add(node, &message->lane);
-	if (!world->is_calm && chance(world, 3)) {
+	if (!world->is_calm && core_world_chance(world, 3)) {
 		lane->is_tombstone = true; /* failed, and undone */
 		return -EIO;
 	}
@@ -106,7 +97,8 @@ static int node_revoke(struct world *world, struct world_node *node,
 
 	if (lane == NULL)
 		lane = lane_add(node, &message->lane);
-	else if (!lane->is_tombstone && !world->is_calm && chance(world, 30)) {
+	else if (!lane->is_tombstone && !world->is_calm &&
+		 core_world_chance(world, 30)) {
 		world->busy++;
 		return -EBUSY;
 	}
@@ -128,10 +120,10 @@ static void node_confirm(struct world *world, size_t n, uint64_t grant_id,
 }
 
 /* One that it holds, or NULL. */
-static struct world_lane *lane_held(struct world *world, size_t n)
+struct world_lane *world_lane_held(struct world *world, size_t n)
 {
 	struct world_node *node = &world->nodes[n];
-	size_t first = below(world, WORLD_LANES_MAX);
+	size_t first = core_world_below(world, WORLD_LANES_MAX);
 
 	for (size_t i = 0; i < node->lane_count; i++) {
 		struct world_lane *lane =
@@ -144,13 +136,13 @@ static struct world_lane *lane_held(struct world *world, size_t n)
 }
 
 /* It takes back what it holds, or tries to, of its own accord. */
-static void node_epilog(struct world *world, size_t n)
+void world_node_epilog(struct world *world, size_t n)
 {
-	struct world_lane *lane = lane_held(world, n);
+	struct world_lane *lane = world_lane_held(world, n);
 
 	if (lane == NULL)
 		return;
-	if (!world->is_calm && chance(world, 30)) {
+	if (!world->is_calm && core_world_chance(world, 30)) {
 		node_confirm(world, n, lane->grant_id, -EBUSY);
 		return;
 	}
@@ -158,7 +150,7 @@ static void node_epilog(struct world *world, size_t n)
 	node_confirm(world, n, lane->grant_id, 0);
 }
 
-static void node_off(struct world *world, size_t n)
+void world_node_off(struct world *world, size_t n)
 {
 	struct world_node *node = &world->nodes[n];
 
@@ -170,18 +162,18 @@ static void node_off(struct world *world, size_t n)
 	node_boot(world->fixture, node->name);
 }
 
-static void node_lost(struct world *world, size_t n)
+void world_node_lost(struct world *world, size_t n)
 {
 	struct world_node *node = &world->nodes[n];
 
 	if (!node->is_connected)
 		return;
 	node->is_connected = false;
-	messages_drop(world, n, MESSAGE_REGISTER);
+	world_messages_drop(world, n, MESSAGE_REGISTER);
 	core_node_lost(world->fixture->core, node->name);
 }
 
-static void node_connect(struct world *world, size_t n)
+void world_node_connect(struct world *world, size_t n)
 {
 	struct world_node *node = &world->nodes[n];
 	struct message message = { .kind = MESSAGE_REGISTER, .node = n };
@@ -189,10 +181,10 @@ static void node_connect(struct world *world, size_t n)
 	if (!node->is_on)
 		return;
 	/* The manager may learn of the new connection first. */
-	if (chance(world, 50))
-		node_lost(world, n);
-	messages_drop(world, n, MESSAGE_REGISTER);
-	messages_drop(world, n, MESSAGE_HELLO);
+	if (core_world_chance(world, 50))
+		world_node_lost(world, n);
+	world_messages_drop(world, n, MESSAGE_REGISTER);
+	world_messages_drop(world, n, MESSAGE_HELLO);
 	node->hello = 0;
 	node_incarnation(world->fixture, node->name, message.incarnation);
 	for (size_t i = 0; i < node->lane_count; i++)
@@ -310,7 +302,7 @@ static void hello_arrives(struct world *world, const struct message *message)
 	node->hello = message->sequence;
 }
 
-static void deliver(struct world *world)
+void world_deliver(struct world *world)
 {
 	static void (*const arrive[])(struct world * world,
 				      const struct message *message) = {
@@ -325,20 +317,20 @@ static void deliver(struct world *world)
 
 	if (world->message_count == 0)
 		return;
-	i = below(world, world->message_count);
+	i = core_world_below(world, world->message_count);
 	message = world->messages[i];
 	if (message.not_before > world->step && !world->is_calm)
 		return;
 	/* What a node says of its own accord may take its time. */
 	if ((message.kind == MESSAGE_CONFIRM ||
 	     message.kind == MESSAGE_REGISTER) &&
-	    !world->is_calm && chance(world, 60))
+	    !world->is_calm && core_world_chance(world, 60))
 		return;
 	/* A confirmation stays until it is acknowledged. */
 	if (message.kind != MESSAGE_CONFIRM)
 		world->messages[i] = world->messages[--world->message_count];
 	if (!world->is_calm && message.kind != MESSAGE_REGISTER &&
-	    message.kind != MESSAGE_CONFIRM && chance(world, 2)) {
+	    message.kind != MESSAGE_CONFIRM && core_world_chance(world, 2)) {
 		world->lost++;
 		return;
 	}
@@ -383,7 +375,7 @@ static void fanout_begin(struct world *world, const struct given_fanout *told)
 	}
 }
 
-static void fanout_end(struct world *world, size_t i)
+void world_fanout_end(struct world *world, size_t i)
 {
 	struct world_fanout fanout = world->fanouts[i];
 
@@ -412,13 +404,13 @@ static void site_answers(struct world *world)
 		const char *node = tell->node;
 		uint64_t id = tell->id;
 
-		if (chance(world, 70))
+		if (core_world_chance(world, 70))
 			core_notified(f->core, node, id,
-				      chance(world, 20) ? -EIO : 0);
+				      core_world_chance(world, 20) ? -EIO : 0);
 	}
 }
 
-static void outputs_take(struct world *world)
+void world_outputs_take(struct world *world)
 {
 	struct fixture *f = world->fixture;
 
@@ -442,338 +434,10 @@ static void outputs_take(struct world *world)
 	}
 }
 
-/* --- what happens --- */
-
-/* Mostly a live one. */
-static uint64_t some_grant(struct world *world)
-{
-	const struct jobs *jobs = &world->fixture->core->jobs;
-	const struct job *job = jobs->by_id;
-	uint64_t last = world->fixture->core->next_grant_id;
-
-	if (jobs->count == 0 || chance(world, 5))
-		return below(world, (size_t)last) + 1;
-	for (size_t i = below(world, jobs->count); i > 0; i--)
-		job = job->hh.next;
-	return job->grant_id;
-}
-
-/* Of one with runs: a few contexts, now and then more than there can be. */
-static void client_reserves_run(struct world *world, const char *key,
-				const char *nodes)
-{
-	static const char *const options[] = {
-		"len=1", "len=2", "len=3", "len=5", "len=17", "len=4,plain",
-	};
-
-	reserve_as(world->fixture, &slurm, "lined", key, nodes,
-		   options[below(world, sizeof(options) / sizeof(options[0]))]);
-}
-
-static void client_reserves(struct world *world)
-{
-	static const char *const options[] = {
-		"",          "vnis=2", "vnis=3", "ctxs=1",          "off",
-		"effects=1", "undo=1", "refuse", "effects=2,strict"
-	};
-	char key[32], nodes[32];
-	size_t first = below(world, WORLD_NODES);
-	size_t last = first + below(world, WORLD_NODES - first);
-
-	/* Now and then a key that was used before. */
-	world->job += !chance(world, 20);
-	snprintf(key, sizeof(key), "slurm/%zu/0",
-		 chance(world, 10) ? below(world, 100) : world->job);
-	snprintf(nodes, sizeof(nodes), "n[%zu-%zu]", first, last);
-	if (chance(world, 25)) {
-		client_reserves_run(world, key, nodes);
-		return;
-	}
-	reserve(world->fixture, key, nodes,
-		options[below(world, sizeof(options) / sizeof(options[0]))]);
-}
-
-static void release_somehow(struct world *world,
-			    const struct core_selector *selector)
-{
-	core_release(world->fixture->core, &slurm, selector,
-		     chance(world, 50) ? (uint32_t)below(world, 60000) : 0,
-		     ++world->fixture->last_token);
-}
-
-/* Mostly what makes sense. */
-static void client_goes_on(struct world *world)
-{
-	struct fixture *f = world->fixture;
-	uint64_t grant_id = some_grant(world);
-	const struct job *job = jobs_find(&f->core->jobs, grant_id);
-
-	if (job == NULL || chance(world, 5))
-		apply(f, grant_id);
-	else if (job->state == JOB_RESERVED && chance(world, 80))
-		apply(f, grant_id);
-	else if (chance(world, job->state == JOB_ACTIVE ? 30 : 10))
-		release_somehow(world,
-				&(struct core_selector){
-					.grant_id = chance(world, 5)
-							    ? grant_id + 500
-							    : grant_id });
-}
-
-static void client_acts(struct world *world)
-{
-	char key[32];
-
-	switch (below(world, 10)) {
-	case 0:
-	case 1:
-	case 2:
-		client_reserves(world);
-		return;
-	case 3:
-		snprintf(key, sizeof(key), "slurm/%zu", world->job);
-		release_somehow(world, &(struct core_selector){ .job = key });
-		return;
-	default:
-		client_goes_on(world);
-	}
-}
-
-static void effect_ends(struct world *world)
-{
-	struct fixture *f = world->fixture;
-	const struct given_effect *effect;
-
-	if (f->effect_count == 0)
-		return;
-	effect = &f->effects[below(world, f->effect_count)];
-	core_effect_done(f->core, effect->grant_id, effect->id,
-			 chance(world, 80) ? 0 : -EIO, "{}");
-}
-
-/* One that was released and is still owed, or NULL. */
-static const struct job *some_quarantined(struct world *world)
-{
-	const struct job *job = world->fixture->core->owing;
-	size_t skipped = below(world, 8);
-
-	for (; job != NULL; job = job->next)
-		if (job->is_quarantined && job->driver == 0 &&
-		    job->id_counts[0] > 0 && skipped-- == 0)
-			return job;
-	return NULL;
-}
-
-/* Has a node that owes it no power any more, and has none of them? */
-static bool is_operator_right(const struct world *world, const struct job *job)
-{
-	for (size_t n = 0; n < WORLD_NODES; n++) {
-		const struct node *node = nodes_find(
-			&world->fixture->core->nodes, world->nodes[n].name);
-		const struct part *part =
-			node == NULL ? NULL : job_part(job, node->index);
-
-		if (part != NULL && part_is_unconfirmed(part) &&
-		    world->nodes[n].is_on && node->state != NODE_UP)
-			return false;
-	}
-	return true;
-}
-
-/*
- * A word may be wrong about a node that is up: it is refused, and when it is
- * forced it does no harm.
- */
-static void operator_gives_back(struct world *world)
-{
-	struct fixture *f = world->fixture;
-	const struct job *job = some_quarantined(world);
-	const struct core_operator *say =
-		chance(world, 50) ? &operator_forced : &operator_plain;
-	char ids[16];
-	bool is_up = false;
-
-	if (job == NULL || !is_operator_right(world, job))
-		return;
-	for (uint32_t i = 0; i < job->part_count; i++)
-		is_up |= part_is_unconfirmed(&job->parts[i]) &&
-			 nodes_at(&f->core->nodes, job->parts[i].node)->state ==
-				 NODE_UP;
-	snprintf(ids, sizeof(ids), "%u",
-		 job->ids[below(world, job->id_counts[0])]);
-	if (!idset_has(f->core->interconnects.list[0].pools[0].quarantined,
-		       (uint32_t)atoi(ids)))
-		return;
-	core_quarantine_release(f->core, say, "fake", "vni", ids,
-				++f->last_token);
-	assert_int_equal(last_reply(f)->result,
-			 is_up && !say->is_forced ? -EBUSY : 0);
-	world->forced += is_up && say->is_forced;
-}
-
-static void operator_acts(struct world *world)
-{
-	static const char *const universes[] = { "1024-1039", "1026-1041",
-						 "1024-1027,1030-1034" };
-	struct fixture *f = world->fixture;
-	size_t n = below(world, WORLD_NODES);
-	const char *name = world->nodes[n].name;
-	struct fairlead_error error;
-	char *changes;
-
-	switch (below(world, 9)) {
-	case 7:
-	case 8:
-		operator_gives_back(world);
-		return;
-	case 0:
-		core_node_drain(f->core, name, true, "dust", ++f->last_token);
-		return;
-	case 1:
-	case 4:
-	case 5:
-		core_node_drain(f->core, name, false, "", ++f->last_token);
-		return;
-	case 2:
-		/* The word of an operator is true in this world. */
-		if (!world->nodes[n].is_on)
-			core_node_fence(f->core, &operator_plain, name,
-					++f->last_token);
-		return;
-	case 3:
-		fixture_setting(f, "vni", universes[below(world, 3)]);
-		break;
-	default:
-		f->config.nodes = chance(world, 70) ? "n[0-5]" : "n[0-4]";
-	}
-	if (fixture_configure(f, &changes, &error) < 0)
-		fail_msg("%s", error.text);
-	free(changes);
-}
-
-static void manager_restarts(struct world *world)
-{
-	fixture_restart(world->fixture);
-	world->fanout_count = 0;
-	for (size_t i = 0; i < WORLD_NODES; i++) {
-		world->nodes[i].is_connected = false;
-		messages_drop(world, i, MESSAGE_REGISTER);
-	}
-}
-
-static bool is_known(const struct world *world, size_t n)
+bool world_is_known(const struct world *world, size_t n)
 {
 	return nodes_find(&world->fixture->core->nodes, world->nodes[n].name) !=
 	       NULL;
-}
-
-/* Somebody takes a lane away by hand, and the node does not notice. */
-static void lane_vanishes(struct world *world, size_t n)
-{
-	struct world_lane *lane = lane_held(world, n);
-
-	if (lane != NULL)
-		lane->is_tombstone = true;
-}
-
-static void nodes_come_back(struct world *world)
-{
-	for (size_t n = 0; n < WORLD_NODES; n++) {
-		if (world->nodes[n].is_connected || !is_known(world, n) ||
-		    chance(world, 50))
-			continue;
-		world->nodes[n].is_on = true;
-		node_connect(world, n);
-	}
-}
-
-static void node_happens(struct world *world)
-{
-	size_t n = below(world, WORLD_NODES);
-
-	switch (below(world, 24)) {
-	case 0:
-		/* Its last words may come late. */
-		node_epilog(world, n);
-		node_off(world, n);
-		return;
-	case 1:
-		node_lost(world, n);
-		return;
-	case 2:
-	case 3:
-	case 4:
-	case 7:
-		node_epilog(world, n);
-		return;
-	case 5:
-		world->nodes[n].has_foreign =
-			world->nodes[n].is_on && chance(world, 30);
-		return;
-	case 6:
-	case 10:
-		lane_vanishes(world, n);
-		return;
-	default:
-		nodes_come_back(world);
-		if (is_known(world, n) && chance(world, 10))
-			node_connect(world, n);
-	}
-}
-
-/* A fan-out ends when all have answered, and sometimes before. */
-static void fanout_happens(struct world *world)
-{
-	size_t i, answers = 0;
-
-	if (world->fanout_count == 0)
-		return;
-	i = below(world, world->fanout_count);
-	for (size_t n = 0; n < world->fanouts[i].count; n++)
-		answers += world->fanouts[i].has_answer[n];
-	if (answers == world->fanouts[i].count || chance(world, 8))
-		fanout_end(world, i);
-}
-
-static void one_thing(struct world *world)
-{
-	size_t what = below(world, 1000);
-
-	if (what < 550)
-		deliver(world);
-	else if (what < 750)
-		client_acts(world);
-	else if (what < 850)
-		node_happens(world);
-	else if (what < 950)
-		fanout_happens(world);
-	else if (what < 965)
-		effect_ends(world);
-	else if (what < 978)
-		operator_acts(world);
-	else if (what < 999)
-		fixture_advance(world->fixture, below(world, 20000));
-	else
-		manager_restarts(world);
-}
-
-void world_step(struct world *world)
-{
-	struct fixture *f = world->fixture;
-
-	world->step++;
-	/* Who has left and holds nothing is hung up on. */
-	for (size_t n = 0; n < WORLD_NODES; n++)
-		if (!is_known(world, n))
-			world->nodes[n].is_connected = false;
-	/* A commit that fails takes the manager with it. */
-	f->is_failing = sim_rng_chance(&world->rng, 1000);
-	one_thing(world);
-	if (f->is_failing) {
-		f->is_failing = false;
-		manager_restarts(world);
-	}
-	outputs_take(world);
 }
 
 /* --- the truth --- */
@@ -863,26 +527,26 @@ void world_heal(struct world *world)
 			node->is_on = true;
 			node->has_foreign = false;
 			/* Who is connected need not say anything anew. */
-			if (is_known(world, n) &&
+			if (world_is_known(world, n) &&
 			    (!node->is_connected || node->hello == 0 ||
 			     node->told_foreign))
-				node_connect(world, n);
+				world_node_connect(world, n);
 		}
 		for (uint64_t id = 1; id < f->core->next_grant_id; id++)
 			if (jobs_find(&f->core->jobs, id) != NULL)
 				release_id(f, id);
 		for (int i = 0; i < 2000; i++) {
-			outputs_take(world);
+			world_outputs_take(world);
 			if (world->message_count > 0)
-				deliver(world);
+				world_deliver(world);
 			else if (world->fanout_count > 0)
-				fanout_end(world, 0);
+				world_fanout_end(world, 0);
 			else
 				break;
 			world_verify(world);
 		}
 		fixture_advance(f, 700000);
-		outputs_take(world);
+		world_outputs_take(world);
 		fixture_forget(f);
 		world->fanouts_seen = 0;
 		world->acks_seen = 0;
