@@ -200,7 +200,8 @@ int64_t sim_file_read(struct sim_file *file, uint64_t offset, void *bytes,
 }
 
 /* How much of a write that grows the file still fits. */
-static size_t space_of(const struct sim_file *file, uint64_t offset, size_t size)
+static size_t space_of(const struct sim_file *file, uint64_t offset,
+		       size_t size)
 {
 	const struct sim_disk *disk = file->disk;
 	uint64_t end = offset + size;
@@ -209,8 +210,8 @@ static size_t space_of(const struct sim_file *file, uint64_t offset, size_t size
 	if (disk->capacity_bytes == 0 || end <= file->inode->current.size)
 		return size;
 	space = disk->used_bytes < disk->capacity_bytes
-		       ? disk->capacity_bytes - disk->used_bytes
-		       : 0;
+			? disk->capacity_bytes - disk->used_bytes
+			: 0;
 	space += file->inode->current.size;
 	if (end <= space)
 		return size;
