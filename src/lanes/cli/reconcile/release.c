@@ -25,7 +25,8 @@ struct reconcile_call {
 	json_t *grant;
 };
 
-static void fail(struct grant_releases *releases, json_t *grant, int result, const char *text)
+static void fail(struct grant_releases *releases, json_t *grant, int result,
+		 const char *text)
 {
 	releases->failed_count++;
 	if (releases->first.code == 0)
@@ -64,7 +65,8 @@ static void answered(void *arg, const struct fairlead_answer *answer)
 }
 
 /* False: as many calls as there can be are open. */
-static bool start(struct grant_releases *releases, struct reconcile_call *call, json_t *grant)
+static bool start(struct grant_releases *releases, struct reconcile_call *call,
+		  json_t *grant)
 {
 	struct fairlead_error error;
 	char members[64];
@@ -73,8 +75,8 @@ static bool start(struct grant_releases *releases, struct reconcile_call *call, 
 	*call = (struct reconcile_call){ releases, grant };
 	snprintf(members, sizeof(members), "{\"grant_id\":%lld}",
 		 (long long)output_number(grant, "grant_id"));
-	result = fairlead_call_start(releases->handle, "release", members, answered,
-				     call, &error);
+	result = fairlead_call_start(releases->handle, "release", members,
+				     answered, call, &error);
 	if (result == -EAGAIN && releases->started_count > releases->done_count)
 		return false;
 	releases->started_count++;
@@ -100,7 +102,8 @@ static int wait_for_answers(struct grant_releases *releases, int timeout_ms)
 	return count < 0 ? count : 0;
 }
 
-static void release_all(struct grant_releases *releases, json_t *grants, int timeout_ms)
+static void release_all(struct grant_releases *releases, json_t *grants,
+			int timeout_ms)
 {
 	_auto_(freep) struct reconcile_call *calls =
 		memory_array(releases->total, sizeof(*calls));
@@ -126,7 +129,8 @@ static void release_all(struct grant_releases *releases, json_t *grants, int tim
 
 int reconcile_release(struct cli *cli, json_t *grants)
 {
-	struct grant_releases releases = { .cli = cli, .total = json_array_size(grants) };
+	struct grant_releases releases = { .cli = cli,
+					   .total = json_array_size(grants) };
 	uint32_t timeout_ms = 0;
 	int code = cli_timeout(cli, &timeout_ms);
 
@@ -140,5 +144,6 @@ int reconcile_release(struct cli *cli, json_t *grants)
 		return EXIT_DONE;
 	return cli_fail(cli, cli_exit_code(releases.first.code),
 			"%zu of %zu grants could not be released: %s",
-			releases.failed_count, releases.total, releases.first.text);
+			releases.failed_count, releases.total,
+			releases.first.text);
 }
