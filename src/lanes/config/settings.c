@@ -61,23 +61,22 @@ static const struct fairlead_setting_spec manager[] = {
 
 static const struct fairlead_setting_spec node[] = {
 	{ "name", &type_node, AT(node.name), "", NODE,
-	  "Its name at the manager. Default: the host's, up to the first "
-	  "dot." },
+	  "The node's name. Default: the host name up to the first dot." },
 	{ "manager", &type_address, AT(node.manager), "", NODE,
-	  "Where the manager listens. Has to be given." },
+	  "The manager's address. Required." },
 	{ "socket", &settings_path, AT(node.socket), "/run/fairlead/node.sock",
 	  NODE, "Where clients of this node connect to." },
 	{ "run", &settings_folder, AT(node.run), "/run/fairlead/node", NODE,
 	  "The node's journal; a file system that a reboot empties." },
 	{ "jobs", &settings_folder, AT(node.jobs), "/run/fairlead/jobs", NODE,
-	  "The environments of jobs." },
+	  "Folder for the jobs' environment files." },
 	{ "key", &settings_file, AT(node.key), "/etc/fairlead/node.key", NODE,
 	  "The node's keys, made by *fairlead key node*." },
 	{ "user", &settings_text, AT(node.user), "fairlead", NODE,
 	  "The user that the unprivileged half runs as." },
 	{ "incarnation", &settings_path, AT(node.incarnation),
 	  "/proc/sys/kernel/random/boot_id", NODE,
-	  "What tells one boot from the next." },
+	  "File that identifies the current boot." },
 	{ "epilog_timeout", &settings_seconds, AT(node.epilog_timeout_ms), "5",
 	  0, "How long *fairlead epilog* tries.", 1, CONFIG_TIMEOUT_MAX_S },
 	{ "housekeeping_timeout", &settings_seconds,
@@ -123,12 +122,12 @@ static const struct fairlead_setting_spec slurm[] = {
 	{ "conf", &settings_file, AT(slurm.conf), "", 0,
 	  "The _slurm.conf_ that these commands read. Default: their own." },
 	{ "grace", &settings_seconds, AT(slurm.grace_ms), "60", 0,
-	  "How long the nodes of a job that ends have to take its lane back in "
-	  "their Epilog, before the manager has it done.",
+	  "How long nodes may take to revoke an ended job's lane in Epilog "
+	  "before the manager does.",
 	  1, CONFIG_TIMEOUT_MAX_S },
 	{ "answer_timeout", &settings_seconds, AT(slurm.answer_timeout_ms),
-	  "60", 0, "How long a hook waits for a daemon that hangs.", 1,
-	  CONFIG_TIMEOUT_MAX_S },
+	  "60", 0, "How long a hook waits for a daemon that does not answer.",
+	  1, CONFIG_TIMEOUT_MAX_S },
 	{ NULL },
 };
 

@@ -21,8 +21,8 @@
 #include "sys/rng.h"
 
 /*
- * --- reload: the whole configuration or nothing of it; keys that are right
- * are taken in any case ---
+ * --- reload: all or nothing, except that valid keys stay taken when the
+ * engine then refuses the configuration ---
  */
 
 /* One more text to those that are there, a line of its own. */

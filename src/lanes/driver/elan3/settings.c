@@ -62,29 +62,29 @@ static const struct fairlead_setting_type type_ports = { "RAIL:ELANIDS...",
 static const struct fairlead_setting_spec specs[] = {
 	{ "genders", &settings_file, AT(genders), "", FILE_ | NODE,
 	  "A genders file with the ElanIDs of the nodes. This or *elanhosts* "
-	  "has to be set." },
+	  "is required." },
 	{ "elanhosts", &settings_file, AT(elanhosts), "", FILE_ | NODE,
 	  "A file with the ElanIDs of the nodes, in lines such as _eip [0-3] "
 	  "node[0-3]_." },
 	{ "genders_attribute", &settings_text, AT(attribute), "elanid", NODE,
-	  "The attribute that is the ElanID: a number, or *%n*, for the number "
-	  "that the node's name ends with." },
+	  "The attribute with the ElanID: a number, or *%n* for the number at "
+	  "the end of the node's name." },
 	{ "rails", &settings_number, AT(rail_count), "1", NODE,
-	  "That a node has.", 1, ELAN3_RAILS_MAX },
+	  "Number of rails of each node.", 1, ELAN3_RAILS_MAX },
 	{ "contexts", &type_contexts, AT(contexts), ELAN3_CONTEXTS, 0,
-	  "Of jobs, within the default." },
+	  "Contexts of jobs, within the default." },
 	{ "programs", &type_programs, AT(programs), ELAN3_PROGRAMS, 0,
-	  "Of jobs, within 1-8388607." },
+	  "Program numbers of jobs, within 1-8388607." },
 	{ "down", &type_down, AT(down), "", 0,
 	  "ElanIDs that get no jobs. Default: none." },
 	{ "down_ports", &type_ports, AT(down_ports), "", 0,
-	  "ElanIDs that get no jobs on that rail; with blanks between. "
+	  "ElanIDs that get no jobs on that rail, separated by blanks. "
 	  "Default: none." },
 	{ "reserve_fatal", &settings_bool, AT(is_reserve_fatal), "true", 0,
 	  "*true*: a job that cannot get its contexts fails. *false*: it runs "
 	  "without a lane, and its event says why." },
 	{ "rms_directory", &settings_folder, AT(dir), "/run/fairlead-rms", NODE,
-	  "Of *fairlead-rms*(8); root's alone to write to." },
+	  "Folder of *fairlead-rms*(8), writable by root only." },
 	{ "host", &settings_text, AT(host), "", NODE,
 	  "The node's name in the file with the ElanIDs. Default: the host's "
 	  "name, whole, and then without its domain." },

@@ -123,8 +123,7 @@ TYPE(type_job_cgroup, "PATTERN", job_cgroup_text_check);
 #define DSCP(name, class, value)                                              \
 	{                                                                     \
 		"dscp_" name, &settings_number, AT(dscp[class]), value, NODE, \
-			"How the class is marked on the wire.", 0,            \
-			ETHERNET_DSCP_MAX                                     \
+			"DSCP value of the class.", 0, ETHERNET_DSCP_MAX      \
 	}
 
 static const struct fairlead_setting_spec specs[] = {
@@ -132,21 +131,20 @@ static const struct fairlead_setting_spec specs[] = {
 		      "VNIs of jobs, within 1-16777215.", ETHERNET_VNIS_MAX),
 	{ "traffic_classes", &type_classes, AT(policy),
 	  "LOW_LATENCY,BEST_EFFORT", 0,
-	  "What jobs can ask for. The first is that of packets that name none, "
-	  "where a job does not say." },
+	  "Classes that jobs may request. The first is the default of a job "
+	  "that requests none." },
 	{ "rate_reserved", &type_rate, AT(policy.reserved_mbit), "none", 0,
-	  "What a job has that does not say, and the most that it can ask for, "
-	  "on each rail of each node." },
+	  "Default and upper limit of a job's reserved rate, on each rail of "
+	  "each node." },
 	{ "rate_max", &type_rate, AT(policy.max_mbit), "none", 0,
-	  "The same for its maximum. *none*: jobs can set themselves any." },
+	  "The same for its maximum rate. *none*: no limit." },
 	{ "isolation", &type_isolations, AT(policy), "host", NODE,
-	  "What a job can ask for. The first is what it has that does not "
-	  "say." },
+	  "What jobs may request. The first is the default." },
 	{ "ipv6_network", &type_ipv6, AT(networks.ipv6), "fd46:4c00::/32", NODE,
 	  "A /32 within fc00::/7. A lane's network is the /64 of rail and VNI "
 	  "in it." },
 	{ "ipv4_network", &type_ipv4, AT(networks.ipv4), "100.64.0.0/10", NODE,
-	  "Lanes' networks are cut from it. *none*: lanes have IPv6 only." },
+	  "Lanes get their networks from it. *none*: lanes have IPv6 only." },
 	{ "ipv4_lane_size", &settings_number, AT(ipv4_lane_size), "22", NODE,
 	  "Prefix of the IPv4 network of a VNI on a rail.", 8, 30 },
 	{ "port", &settings_number, AT(port), "4789", NODE,
@@ -155,33 +153,31 @@ static const struct fairlead_setting_spec specs[] = {
 	{ "devices", &settings_text, AT(devices), "auto", NODE,
 	  "The NICs that carry lanes, a rail each: names with commas." },
 	{ "require_devices", &settings_bool, AT(requires_devices), "true", NODE,
-	  "*true*: a lane on a node without such a NIC is an error, and the "
-	  "job fails. *false*: nothing is made there, with a warning, and the "
-	  "job's variables are unset there; the lane is among the nodes of the "
-	  "job that have one." },
+	  "*true*: a job with a node that has no such NIC fails. *false*: such "
+	  "a node gets no lane, with a warning, and the job's variables are "
+	  "unset there; the job's other nodes share the lane." },
 	{ "ttl", &settings_number, AT(ttl), "1", NODE,
 	  "Of the packets that carry lanes; in IPv6 the hop limit.", 1,
 	  UINT8_MAX },
 	{ "bpf_pins", &settings_folder, AT(bpf_pins), "/sys/fs/bpf/fairlead",
-	  NODE,
-	  "Where the programs are kept. What others have there is left "
-	  "alone." },
+	  NODE, "Folder of the BPF programs. Files of others there are kept." },
 	{ "cgroup", &settings_folder, AT(cgroup), "", NODE,
-	  "Where cgroup v2 is mounted. Default: found." },
+	  "Mount point of cgroup v2. Default: found by the node." },
 	{ "job_cgroup", &type_job_cgroup, AT(job_cgroup), "", NODE,
 	  "The cgroup of a job. Default: none." },
 	{ "namespaces", &settings_folder, AT(namespaces), "/run/fairlead/netns",
 	  NODE,
-	  "Files by which jobs' network namespaces are entered. A folder of "
-	  "its own: a start removes what is called by a number there and is no "
-	  "job's." },
+	  "Files by which jobs' network namespaces are entered. Use a folder "
+	  "of its own: at start the daemon removes files named by a number "
+	  "that belong to no job." },
 	{ "shaping", &settings_bool, AT(is_shaping), "false", NODE,
-	  "Whether rates and traffic classes are kept on the NICs, by HTB. It "
-	  "puts all queues of a NIC behind one lock, which costs where many "
-	  "cores send." },
+	  "Whether the NICs enforce rates and traffic classes, by HTB. It puts "
+	  "all queues of a NIC behind one lock, which slows down many sending "
+	  "cores." },
 	{ "link_rate", &type_rate, AT(link_mbit), NULL, NODE,
-	  "The rate of each NIC for *shaping*, as *25G*. Default: what the NIC "
-	  "says." },
+	  "The rate of each NIC for *shaping*, such as *25G*. Default: what "
+	  "the "
+	  "NIC reports." },
 	DSCP("dedicated_access", ETHERNET_DEDICATED_ACCESS, "46"),
 	DSCP("low_latency", ETHERNET_LOW_LATENCY, "32"),
 	DSCP("bulk_data", ETHERNET_BULK_DATA, "8"),

@@ -54,13 +54,13 @@ static const struct fairlead_setting_type type_tcs = { "NAMES", NULL,
 
 static const struct fairlead_setting_spec specs[] = {
 	VNIS_SETTINGS(type_pool, "1024-65535",
-		      "VNIs of jobs, within 2-9,11-65535: VNI 0 is no VNI, 1 "
-		      "and 10 are the default service's.",
+		      "VNIs of jobs, within 2-9,11-65535: VNI 0 is invalid, 1 "
+		      "and 10 belong to the default service.",
 		      SLINGSHOT_VNIS_MAX),
 	{ "traffic_classes", &type_tcs, AT(policy.tcs),
 	  "LOW_LATENCY,BEST_EFFORT", 0,
-	  "What jobs can ask for. *ETH* is the Ethernet stack's own and is "
-	  "refused." },
+	  "Classes that jobs may request. *ETH* belongs to the Ethernet stack "
+	  "and is refused." },
 	RESOURCE("ptes", CXI_RSRC_TYPE_PTE),
 	RESOURCE("txqs", CXI_RSRC_TYPE_TXQ),
 	RESOURCE("tgqs", CXI_RSRC_TYPE_TGQ),
@@ -80,9 +80,9 @@ static const struct fairlead_setting_spec specs[] = {
 	  "Where cxi0, cxi1, ... are, to find the processes that hold a busy "
 	  "service." },
 	{ "require_devices", &settings_bool, AT(requires_devices), "true", NODE,
-	  "*true*: a lane on a node without a NIC is an error, and the job "
-	  "fails. *false*: nothing is made there, with a warning, and the "
-	  "job's variables are unset there." },
+	  "*true*: a job with a node that has no NIC fails. *false*: such a "
+	  "node gets no lane, with a warning, and the job's variables are "
+	  "unset there." },
 	{ NULL },
 };
 
