@@ -1,64 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libscoll: server collectives. Run a function on any subset of servers over
- * a spanning tree, and get one aggregated answer.
- *
- * A *service* is a set of callbacks under a number that all servers agree on.
- * A *group* is an ordered list of *targets*: nodes, and on each of them one or
- * more *entities*. The server that broadcasts a request over a group is the
- * *root* of a tree that covers the group's nodes; each node hands the request
- * to its children, runs it, aggregates its own reply with those of its
- * children, and replies to its parent once. A collective either succeeds, and
- * each node has run it once, or fails and names the nodes that it did not
- * reach.
- *
- *   root                                       every other node
- *   scoll_group_create -> create callback
- *   scoll_bcast_new
- *   scoll_reply_buffer_post (each child)
- *   scoll_bcast_send  ---------------------->  pre_request: post buffers
- *        |                                         |           \
- *   incoming_request (if it is a target)     to the children,  incoming_request
- *   incoming_reply (each child)              incoming_reply (each child)
- *   post_reply: the end                      post_reply: scoll_reply
- *                  <-------------------------  reply_out: the end
- *
- * What does not fit in SCOLL_BCAST_MAX bytes travels as bulk data, which each
- * node reads from its parent's memory while it passes on what it has.
- *
- * Progress: nothing happens outside scoll_progress(). A program with a loop of
- * its own waits for scoll_fd() to be readable and for scoll_timeout() to pass;
- * one without calls scoll_wait().
- *
- * Threads: one thread at a time is inside scoll_progress() or scoll_wait() of
- * an instance (a second one, or a callback, gets -EBUSY); callbacks run there,
- * one after the other, and no lock of the library is held. Every other function
- * may be called from any thread and from any callback, except scoll_fini(),
- * which is called when no other call is under way. A call of another thread
- * wakes the one that waits. Functions of the program that *call nothing of the
- * library* (they say so) are called with its lock held. Different instances are
- * independent: a program may have one for each core. The library starts no
- * thread, installs no signal handler (but libfabric does for shm) and writes
- * nothing. A process does not fork after scoll_init().
- *
- * A handle is valid from the call or callback that gives it until the moment
- * that its section names, and at most until scoll_fini(); a program with
- * threads sees to it that none of them uses it later. What a function is given
- * it reads before it returns, and copies, but for what is said to be
- * *borrowed*.
- *
- * Errors: 0 or a count on success, a negative errno on failure; a function
- * that returns a pointer returns NULL and sets errno. Where there is a
- * ret_error, it gets the reason as text; it may be NULL.
- *
- * Versions: a struct that begins with `size` gets its sizeof there, and zeros
- * where nothing else is wanted; a later library knows by it what the program
- * knows, and an earlier one refuses (-EINVAL) what it does not know, unless
- * that is zeros. Of a struct that the library fills it fills what both know.
- * Members that speak another SCOLL_PROTOCOL_VERSION are answered with
- * SCOLL_ERROR_PROTO_VERSION, or, where messages are sealed, not at all.
- *
- * Manual: scoll(3), scoll(7). Source: DAOS Server Collectives Design, 2014.
+ * libscoll: server collectives. Run a function on any subset of servers over a
+ * spanning tree, and get one aggregated answer.  A *service* is a set of
+ * callbacks under a number that all servers agree on. A *group* is an ordered
+ * list of *targets*: nodes, and on each of them one or more *entities*. The
+ * server that broadcasts a request over a group is the *root* of a tree that
+ * covers the group's nodes; each node hands the request to its children, runs
+ * it, aggregates its own reply with those of its children, and replies to its
+ * parent once. A collective either succeeds, and each node has run it once, or
+ * fails and names the nodes that it did not reach.  root
+ * every other node scoll_group_create -> create callback scoll_bcast_new
+ * scoll_reply_buffer_post (each child) scoll_bcast_send
+ * ---------------------->  pre_request: post buffers |
+ * |           \ incoming_request (if it is a target)     to the children,
+ * incoming_request incoming_reply (each child)              incoming_reply
+ * (each child) post_reply: the end                      post_reply: scoll_reply
+ * <-------------------------  reply_out: the end  What does not fit in
+ * SCOLL_BCAST_MAX bytes travels as bulk data, which each node reads from its
+ * parent's memory while it passes on what it has.  Progress: nothing happens
+ * outside scoll_progress(). A program with a loop of its own waits for
+ * scoll_fd() to be readable and for scoll_timeout() to pass; one without calls
+ * scoll_wait().  Threads: one thread at a time is inside scoll_progress() or
+ * scoll_wait() of an instance (a second one, or a callback, gets -EBUSY).
+ * Callbacks run there, one after the other, without a lock of the library. All
+ * other functions may be called from any thread and any callback, except
+ * scoll_fini(), which needs that no other call is under way. A call of another
+ * thread wakes the waiting one. Functions of the program that must *not call
+ * the library* are called with its lock held. Instances are independent: a
+ * program may have one for each core. The library starts no thread, installs no
+ * signal handler (libfabric does for shm) and prints nothing. A process does
+ * not fork after scoll_init().  A handle is valid from the call or callback
+ * that returns it until the moment that its section names, and at most until
+ * scoll_fini(). A program with threads ensures that none uses it later.
+ * Functions copy their arguments, except for those that are *borrowed*.
+ * Errors: 0 or a count on success, a negative errno on failure; a function that
+ * returns a pointer returns NULL and sets errno. ret_error gets the reason as
+ * text; it may be NULL.  Versions: a struct that begins with `size` gets its
+ * sizeof there, and zeros as defaults. A later library reads as much as the
+ * program knows; an earlier one refuses fields that it does not know (-EINVAL),
+ * unless they are zeros. The library fills the fields of a struct that both
+ * know. Members with another SCOLL_PROTOCOL_VERSION are answered with
+ * SCOLL_ERROR_PROTO_VERSION, or not at all where messages are sealed.  Manual:
+ * scoll(3), scoll(7). Source: DAOS Server Collectives Design, 2014.
  */
 #ifndef SCOLL_H
 #define SCOLL_H
@@ -77,7 +60,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 #define SCOLL_API_VERSION      1 /* of this header, for #if */
-#define SCOLL_PROTOCOL_VERSION 1 /* of what is sent; others are refused */
+#define SCOLL_PROTOCOL_VERSION 1 /* of messages; others are refused */
 
 /* Bytes of a broadcast: header, group parameters, descriptors, payload. */
 #define SCOLL_BCAST_MAX 4096
@@ -93,7 +76,7 @@ extern "C" {
 #define SCOLL_SEAL_MAX        64 /* bytes that an authenticator adds */
 #define SCOLL_SIGNATURE_MAX   96 /* bytes that it adds to a broadcast */
 
-/* --- words --- */
+/* --- basic types --- */
 
 /* One server's libscoll. */
 struct scoll;
@@ -120,11 +103,11 @@ typedef struct scoll_tag {
 	uint8_t bytes[16];
 } scoll_tag_t;
 
-/* A node and all its entities that are meant. */
+/* A node and some of its entities. */
 typedef struct scoll_target {
 	scoll_nid_t nid;
 	const scoll_tag_t *tags;
-	int count; /* of tags; 0 only where the library says so */
+	int count; /* of tags, at least 1 */
 } scoll_target_t;
 
 /*
@@ -142,7 +125,7 @@ typedef uint32_t scoll_tree_type_t;
 #define SCOLL_TREE_LOGP(l_over_o) SCOLL_TREE(5, (uint32_t)((l_over_o)*256))
 #define SCOLL_TREE_USER           128 /* first type that scoll_tree_register takes */
 
-/* In which order children are served. */
+/* The order in which children are served. */
 enum scoll_order {
 	SCOLL_ORDER_DEPTH, /* deepest subtree first, then higher rank */
 	SCOLL_ORDER_RANK,  /* higher rank first, as the document words it */
@@ -150,23 +133,23 @@ enum scoll_order {
 
 /* The name of a group that was established elsewhere. */
 typedef struct scoll_oobgrp_id {
-	scoll_service_id_t svid; /* whose callback can read the rest */
+	scoll_service_id_t svid; /* the service that can read the rest */
 	uint8_t bytes[16];
 } scoll_oobgrp_id_t;
 
 struct scoll_group;
 typedef struct scoll_group scoll_group_t;
 
-/* Why a reply is an error, and what kind of news that is. */
+/* Why a reply is an error. */
 enum scoll_error_type {
 	SCOLL_ERROR_NONE,
 	SCOLL_ERROR_NET_SEND,    /* it could not be sent */
 	SCOLL_ERROR_PEER_DEAD,   /* discovery: died after the send */
 	SCOLL_ERROR_PEER_REBOOT, /* discovery: rebooted after the send */
 	SCOLL_ERROR_TIMEOUT,     /* no reply in time */
-	SCOLL_ERROR_NO_SERVICE,  /* not registered there */
-	SCOLL_ERROR_NO_GROUP,    /* not known there */
-	SCOLL_ERROR_DIGEST,      /* other members there */
+	SCOLL_ERROR_NO_SERVICE,  /* the node has not registered it */
+	SCOLL_ERROR_NO_GROUP,    /* the node does not know it */
+	SCOLL_ERROR_DIGEST,      /* the node sees other members */
 	SCOLL_ERROR_NOT_PARENT,  /* the sender is not its parent */
 	SCOLL_ERROR_PRE_REQUEST, /* refused by the service */
 	SCOLL_ERROR_REQUEST,     /* incoming_request failed */
@@ -214,21 +197,21 @@ typedef struct scoll_request {
 	void *srq_private; /* W; on the root what scoll_bcast_new was given */
 } scoll_request_t;
 
-/* What came of one child; a reply may come in parts. Valid in its callback. */
+/* A reply of one child, or a part of it. Valid in its callback. */
 typedef struct scoll_reply {
 	int srp_status; /* 0, or a negative errno: there is no data */
 	enum scoll_error_type srp_error_type;
 	scoll_nid_t srp_src; /* the child's node */
 	int srp_child;       /* its index */
 	scoll_request_t *srp_request;
-	void *srp_buf;     /* the buffer that was posted; the caller's again */
+	void *srp_buf;     /* the posted buffer; the caller's again */
 	size_t srp_len;    /* bytes of the reply in it */
 	void *srp_private; /* of the buffer */
 	int srp_part;      /* 0, 1, ... */
 	bool srp_is_last;  /* no more parts from this child */
 	/*
-	 * Of an error: the nodes, and entities on them, of whom nothing was
-	 * heard: the child's whole subtree, itself included.
+	 * Of an error: the nodes and entities that did not answer: the child's
+	 * whole subtree, itself included.
 	 */
 	int srp_nodes_lost;
 	int srp_entities_lost;
@@ -252,7 +235,7 @@ typedef int (*scoll_pre_request_cb_t)(scoll_request_t *request);
  */
 typedef int (*scoll_incoming_request_cb_t)(scoll_request_t *request,
 					   const scoll_target_t *target);
-/* A reply, or a part of it, or the news that there will be none. */
+/* A reply, a part of it, or an error in its place. */
 typedef void (*scoll_incoming_reply_cb_t)(scoll_reply_t *reply);
 /*
  * All children are accounted for and incoming_request has returned. The root
@@ -260,27 +243,27 @@ typedef void (*scoll_incoming_reply_cb_t)(scoll_reply_t *reply);
  * calls scoll_reply here, or later if its own work is not done.
  */
 typedef void (*scoll_post_reply_cb_t)(scoll_request_t *request);
-/* The reply has left, or never will; the handle is not valid after this. */
+/* The reply was sent, or cannot be; the handle is not valid after this. */
 typedef void (*scoll_reply_out_cb_t)(scoll_request_t *request);
 /*
- * Say who the members of an out-of-band group are: *ret_targets is the
- * service's, and read before the callback is called again. Returns their
- * count, or a negative errno. It calls no function of the library.
+ * The members of an out-of-band group: *ret_targets is the service's, and read
+ * before the callback is called again. Returns their count, or a negative
+ * errno. It must not call the library.
  */
 typedef int (*scoll_oobgrp_cb_t)(void *service_private,
 				 const scoll_oobgrp_id_t *oobid,
 				 const scoll_target_t **ret_targets);
 /*
- * A number that is another one whenever oobgrp would give other members, and
- * not 0: while it stays as it is, oobgrp is not called for each message. 0: it
- * is not known. It calls no function of the library.
+ * A version of an out-of-band group, not 0, which changes with its members:
+ * oobgrp is called again when it has changed. 0: unknown; oobgrp is called for
+ * each message. It must not call the library.
  */
 typedef uint64_t (*scoll_oobversion_cb_t)(void *service_private,
 					  const scoll_oobgrp_id_t *oobid);
 /*
- * A group is there (status 0), or could not be made (a negative errno, group
- * is NULL): scoll_group_failure_next() says who does not have it.
- * `private_data` is what scoll_group_create was given.
+ * A group was created (status 0), or not (a negative errno, group is NULL):
+ * scoll_group_failure_next() names the nodes without it. `private_data` is that
+ * of scoll_group_create().
  */
 typedef void (*scoll_create_group_cb_t)(int status, scoll_group_t *group,
 					const void *private_data);
@@ -300,8 +283,8 @@ struct scoll_service_ops {
  * Put the nodes of a new group in an order that suits the network, so that
  * neighbours in it are near each other: order[i] is the number in nids of the
  * i-th node; it comes as 0, 1, ..., count - 1 and stays a permutation. Called
- * from inside scoll_group_create(); it calls no function of the library. The
- * order travels with the group.
+ * from inside scoll_group_create(); it must not call the library. The order
+ * travels with the group.
  */
 typedef void (*scoll_permute_cb_t)(void *ctx, const scoll_nid_t *nids,
 				   int count, int *order);
@@ -316,14 +299,14 @@ struct scoll_tree_range {
 	uint32_t count;
 };
 
-/* What a kind of tree is asked about. */
+/* A tree that its kind computes. */
 struct scoll_tree_shape {
 	uint32_t option;     /* the lower 24 bits of the type */
 	uint32_t node_count; /* at least 1 */
 	uint64_t state[8];   /* the kind's own; set by its `prepare` */
 };
 
-/* One node, and the subtree at whose top it is. */
+/* One node, and the subtree below it. */
 struct scoll_tree_node {
 	uint32_t parent; /* of 0: 0 */
 	uint32_t size;   /* nodes of the subtree, itself included */
@@ -332,13 +315,13 @@ struct scoll_tree_node {
 
 /*
  * A kind of tree over the ranks 0..node_count-1, whose root is 0. Its functions
- * depend on nothing but their arguments, are asked about ranks below node_count
- * only, and are quick: O(log n), but for a list of children. A request along
- * what is no tree is refused with -EINVAL.
+ * depend on their arguments only, get ranks below node_count only, and take
+ * O(log n), except for a list of children. A request is refused with -EINVAL if
+ * they describe no tree.
  */
 struct scoll_tree_ops {
 	size_t size; /* of this struct */
-	/* First word of its text ("kary"): lower-case letters, digits, '-'. */
+	/* Its name in texts ("kary"): lower-case letters, digits, '-'. */
 	const char *name;
 	/* Smallest and largest option; 0 and 0: it takes none. */
 	uint32_t option_min;
@@ -358,7 +341,7 @@ struct scoll_tree_ops {
 			     uint32_t capacity);
 	/*
 	 * Ranks of the subtree, the node's own included, as at most
-	 * SCOLL_TREE_RANGES_MAX rising ranges, which ret_ranges has room for.
+	 * SCOLL_TREE_RANGES_MAX rising ranges, the capacity of ret_ranges.
 	 * Returns how many. NULL: every subtree is [rank, rank + size).
 	 */
 	uint32_t (*ranges)(const struct scoll_tree_shape *shape, uint32_t rank,
@@ -388,12 +371,12 @@ int scoll_nid_parse(const char *text, scoll_nid_t *ret_nid);
 /* Returns text. */
 const char *scoll_nid_format(scoll_nid_t nid, char text[SCOLL_NID_TEXT]);
 
-/* --- who a message is from --- */
+/* --- authentication --- */
 
 /*
- * Seals what is sent and verifies what has come, before anything is done with
- * it. Pure functions, called with the library's lock held: they call nothing
- * of the library. `bytes` covers the whole message (its body by a digest).
+ * Seals messages that are sent, and verifies received ones before they change
+ * anything. Pure functions, which must not call the library. `bytes` covers the
+ * whole message (its body by a digest).
  */
 struct scoll_authenticator {
 	size_t size;      /* of this struct */
@@ -405,24 +388,24 @@ struct scoll_authenticator {
 		      size_t count, const uint8_t *seal);
 	void *ctx;
 	/*
-	 * Where all members have one key, each of them can seal what it says
-	 * that another root has sent. A signature is what only the root can
-	 * make: it signs a broadcast once, and every node checks it. `bytes`
-	 * has all that is the same at every node: the root, its start, the
-	 * number, the group, and the digest of the body. 0: there are none.
+	 * Where all members have one key, each of them can forge a broadcast
+	 * of another root. A signature is what only the root can make: it signs
+	 * a broadcast once, and every node checks it. `bytes` has all that is
+	 * the same at every node: the root, its start, the number, the group,
+	 * and the digest of the body. 0: no signatures.
 	 */
 	size_t signature_size; /* bytes, at most SCOLL_SIGNATURE_MAX */
-	/* 0, or -EPERM: we are to be no root; then nothing is sent. */
+	/* 0, or -EPERM: this node may not be a root; nothing is sent. */
 	int (*sign)(void *ctx, const void *bytes, size_t count,
 		    uint8_t *ret_signature);
-	/* 0, or -EPERM: not of this root, or it is to be none. */
+	/* 0, or -EPERM: not of this root, or it may not be one. */
 	int (*check)(void *ctx, scoll_nid_t root, const void *bytes,
 		     size_t count, const uint8_t *signature);
 };
 
 /*
- * An authenticator for the node `self` of one key of 32 bytes that all members
- * have: keeps out everybody who has not got it. The key is copied. -ENOMEM.
+ * An authenticator for the node `self`, by a key of 32 bytes that all members
+ * have: messages of others are refused. The key is copied. -ENOMEM.
  */
 int scoll_key_authenticator_create(scoll_nid_t self, const uint8_t key[32],
 				   struct scoll_authenticator **ret_auth);
@@ -432,8 +415,8 @@ void scoll_key_authenticator_destroy(struct scoll_authenticator *auth);
 /* --- instance --- */
 
 enum scoll_discovery {
-	SCOLL_DISCOVERY_GIVEN,  /* scoll_peer_set says who lives */
-	SCOLL_DISCOVERY_GOSSIP, /* the members tell each other */
+	SCOLL_DISCOVERY_GIVEN,  /* the program calls scoll_peer_set */
+	SCOLL_DISCOVERY_GOSSIP, /* the members find out by gossip */
 };
 
 struct scoll_params {
@@ -441,10 +424,10 @@ struct scoll_params {
 	scoll_nid_t nid;
 	/*
 	 * A libfabric provider with FI_EP_RDM, FI_MSG, FI_TAGGED and FI_RMA:
-	 * "tcp;ofi_rxm", "net", "shm" (NULL: the first that there is, which may
-	 * be another one elsewhere); and the address to be reached at, as
-	 * libfabric's node and service (NULL: an address and a port of its
-	 * choice, which scoll_address says). With gossip the next port, too.
+	 * "tcp;ofi_rxm", "net", "shm" (NULL: the first one, which may differ
+	 * between nodes); and this node's address, as libfabric's node and
+	 * service (NULL: its choice, see scoll_address). Gossip uses the next
+	 * port, too.
 	 */
 	const char *provider;
 	const char *node;
@@ -454,15 +437,15 @@ struct scoll_params {
 	enum scoll_order order;
 	scoll_duration_t rtt; /* estimate, 1 us to 71 min; 0: 100 ms */
 	/*
-	 * Bytes/s of a node's link, estimate; 0: 100 MB/s. As many children as
-	 * the root has are taken to share it. Where it is too high, bulk data
-	 * fails by time.
+	 * Bytes/s of a node's link, estimate; 0: 100 MB/s. The children of the
+	 * root are assumed to share it. With too high an estimate bulk data
+	 * times out.
 	 */
 	uint64_t bulk_bandwidth;
 	size_t bulk_segment; /* bytes; 0: 512 KiB */
 	enum scoll_discovery discovery;
 	scoll_duration_t gossip_cycle; /* 0: 250 ms */
-	/* NULL: none, everybody who can reach the address is believed. */
+	/* NULL: none; messages of anybody are accepted. */
 	const struct scoll_authenticator *authenticator; /* borrowed, until
 							    scoll_fini */
 	/* Idle groups are dropped after this; 0: one hour. */
@@ -470,22 +453,22 @@ struct scoll_params {
 	scoll_permute_cb_t permute; /* NULL: as the targets are given */
 	void *permute_ctx;
 	/*
-	 * Put the addresses of the nodes that we know into the groups that we
-	 * make, so that their members need not know each other: who gets a
-	 * sealed message believes where its sender and the group's nodes are,
-	 * unless scoll_peer_address has said so. A node that moves is found
-	 * by groups that are made later. Needs an authenticator.
+	 * Put the known addresses of nodes into the groups made here, so that
+	 * members need not know each other. A receiver of a sealed message
+	 * takes the addresses of its sender and of the group's nodes from it,
+	 * except for those set by scoll_peer_address. A node that moves is
+	 * reached by groups that are made later. Needs an authenticator.
 	 */
 	bool share_addresses;
 	/*
-	 * What rises from each start of this node to the next one, below 2^52;
-	 * 0: the wall clock, in us. Others take messages of a start that is
-	 * earlier than the last one that they have heard of for old ones.
+	 * A number that rises from each start of this node to the next one,
+	 * below 2^52; 0: the wall clock, in us. Others drop messages of a start
+	 * before the last one that they know.
 	 */
 	uint64_t started;
 	/*
-	 * Kinds of trees of our own, which `tree` and SCOLL_TREE may name; as
-	 * scoll_tree_register, which is for those that come later.
+	 * The program's kinds of trees, which `tree` and SCOLL_TREE may name.
+	 * scoll_tree_register adds more later.
 	 */
 	const struct scoll_tree_kind *tree_kinds;
 	size_t tree_kind_count;
@@ -493,28 +476,28 @@ struct scoll_params {
 
 /*
  * Make an instance. -EINVAL, -ENODATA (no such provider), -EADDRINUSE,
- * -ENOMEM, ..., with the text of what failed. Before libfabric's first call it
- * puts FI_OFI_RXM_CM_PROGRESS_INTERVAL into the environment, unless it is
- * there: where other threads may read the environment, call it before them.
+ * -ENOMEM, ..., with the reason as text. The first call sets
+ * FI_OFI_RXM_CM_PROGRESS_INTERVAL in the environment, unless it is set: make it
+ * before other threads read the environment.
  */
 int scoll_init(const struct scoll_params *params, scoll_t **ret_scoll,
 	       struct fairlead_error *ret_error);
 /*
  * End it: within a round trip, 1 s at most. Requests under way are aborted and
- * their callbacks called from inside; groups that we made are not destroyed
- * elsewhere. NULL is allowed.
+ * their callbacks called from inside; groups made here stay on other nodes for
+ * their lifetime. NULL is allowed.
  */
 void scoll_fini(scoll_t *scoll);
 
 /*
- * What came, what is due, and the callbacks of both; how many of a service or
- * a group were called. -EBUSY: see Threads.
+ * Handle received messages and timeouts, and call their callbacks; returns the
+ * number of callbacks of services and groups. -EBUSY: see Threads.
  */
 int scoll_progress(scoll_t *scoll);
 /*
- * Wait for something to come, to be due or to be called for by another thread,
- * for at most `timeout` (-1: for ever), then progress. It may return 0 before
- * the time: a signal, or what calls back nobody.
+ * Wait for a message, a timeout or a call of another thread, for at most
+ * `timeout` (-1: for ever), then progress. It may return 0 early: after a
+ * signal, or an event without a callback.
  */
 int scoll_wait(scoll_t *scoll, scoll_duration_t timeout);
 /*
@@ -523,38 +506,35 @@ int scoll_wait(scoll_t *scoll, scoll_duration_t timeout);
  */
 int scoll_fd(scoll_t *scoll);
 /*
- * How long the descriptor may be waited for, at most; -1: for ever. To be
- * asked just before each wait: it also says 0 when there is something to do
- * that the descriptor does not show.
+ * The longest time to wait for the descriptor; -1: for ever. Call it before
+ * each wait: it is 0 when there is something to do that the descriptor does not
+ * show.
  */
 scoll_duration_t scoll_timeout(scoll_t *scoll);
 
 /* Our node. */
 scoll_nid_t scoll_self(const scoll_t *scoll);
 /*
- * Our address, for the others' books: bytes that mean something to instances of
- * the same provider. *size: of ret_address, then of what was written. -ENOSPC:
- * *size is what is needed (to ask for that, begin with 0).
+ * Our address, for scoll_peer_address() on other nodes with the same provider.
+ * *size: capacity, then bytes written. -ENOSPC: *size is what is needed.
  */
 int scoll_address(scoll_t *scoll, void *ret_address, size_t *size);
 
 /* --- peers: the address book, and discovery --- */
 
 /*
- * Say where a node is: an address as scoll_address gave it there (any that
- * the provider has, IPv6 too). It may change at any time, also while requests
- * are under way: what is sent from then on goes there. Size 0 forgets it.
- * -EINVAL: no address of this provider; -ENOENT: nothing to forget; -ENOSPC,
- * -ENOMEM. With `gossip` a node has two addresses in one.
+ * Set the address of a node, as scoll_address() returned it there. It may
+ * change at any time, also while requests are under way: messages sent later go
+ * there. Size 0 forgets it. -EINVAL: no address of this provider; -ENOENT:
+ * nothing to forget; -ENOSPC, -ENOMEM.
  */
 int scoll_peer_address(scoll_t *scoll, scoll_nid_t nid, const void *address,
 		       size_t size);
 /*
- * The same, as text that the provider's getinfo reads; that may wait for a name
- * server, and nothing else of the instance does. With `gossip` a service has
- * another one beside it: the next number, or its name with "-gossip". -EINVAL:
- * there is none (no service, 0, above 65534); -ENODATA: nothing is known of the
- * name; and as before.
+ * The same, with text for the provider's getinfo. It may wait for a name
+ * server, while the instance goes on. `gossip` also uses a second service: the
+ * next number, or the name with "-gossip". -EINVAL: there is none (no service,
+ * 0, above 65534); -ENODATA: unknown name; and as scoll_peer_address().
  */
 int scoll_peer_resolve(scoll_t *scoll, scoll_nid_t nid, const char *node,
 		       const char *service, struct fairlead_error *ret_error);
@@ -562,40 +542,39 @@ int scoll_peer_resolve(scoll_t *scoll, scoll_nid_t nid, const char *node,
 enum scoll_liveness {
 	SCOLL_ALIVE,
 	SCOLL_DEAD,
-	SCOLL_REBOOTED, /* to scoll_peer_set: was dead and lives again */
+	SCOLL_REBOOTED, /* was dead and is alive again */
 };
 
 /*
- * Discovery `given`: what happened to a node; one that was never spoken of is
- * alive. `gossip`: -EOPNOTSUPP. -EINVAL, -ENOSPC, -ENOMEM.
+ * Discovery `given`: set the liveness of a node; others count as alive.
+ * -EINVAL, -ENOSPC, -ENOMEM; -EOPNOTSUPP with `gossip`.
  */
 int scoll_peer_set(scoll_t *scoll, scoll_nid_t nid, enum scoll_liveness news);
 /*
- * Discovery `gossip`: the nodes that gossip, in the same order on all of them,
- * ourselves among them. Said once, after scoll_init and before anything is
- * registered or made; nobody is heard before, and nobody joins later: members
- * that have another list do not hear each other. -EBUSY: too late; -EINVAL: we
- * are not among them; -EEXIST: one is there twice; -ENOSPC, -ENOMEM;
- * -EOPNOTSUPP.
+ * Discovery `gossip`: set the nodes that gossip, in the same order on all of
+ * them, this one included. Call it once, after scoll_init and before anything
+ * is registered or made. Messages before it, and of members with another list,
+ * are dropped. -EBUSY: too late; -EINVAL: this node is missing; -EEXIST: a node
+ * is there twice; -ENOSPC, -ENOMEM; -EOPNOTSUPP.
  */
 int scoll_gossip_members(scoll_t *scoll, const scoll_nid_t *nids, int count);
 /*
- * SCOLL_ALIVE or SCOLL_DEAD as discovery has it; of a node that is not known
- * ALIVE with `given` and DEAD with `gossip`.
+ * SCOLL_ALIVE or SCOLL_DEAD, by discovery; an unknown node is ALIVE with
+ * `given` and DEAD with `gossip`.
  */
 int scoll_peer_query(scoll_t *scoll, scoll_nid_t nid);
-/* How often it was seen to die, since scoll_init; a reboot is a death, too. */
+/* How often the node has died since scoll_init; a reboot is a death, too. */
 uint32_t scoll_peer_deaths(scoll_t *scoll, scoll_nid_t nid);
 /*
- * Whether we have just started and do not take part yet: with `gossip` only,
- * until the others must have taken what we were before for dead. Requests and
- * groups are -EAGAIN meanwhile; its end is not told, ask again.
+ * Whether this node has just started and does not take part yet: with `gossip`
+ * only, until the others have declared its earlier start dead. Requests and
+ * groups are refused with -EAGAIN meanwhile. There is no callback for its end.
  */
 bool scoll_is_stealthy(scoll_t *scoll);
 /*
- * Be told, from scoll_progress, of what happens to the nodes that gossip, or
- * that scoll_peer_set has named: what is last, if much has happened since the
- * last time (a death, and a life after it, are a reboot). One function an instance; NULL: no more.
+ * Call `notify` from scoll_progress when the liveness of a node has changed: of
+ * several changes the last (a death and a life after it are a reboot). One
+ * function an instance; NULL: none.
  */
 void scoll_peer_notify(scoll_t *scoll,
 		       void (*notify)(void *ctx, scoll_nid_t nid,
@@ -614,10 +593,10 @@ int scoll_service_register(scoll_t *scoll, scoll_service_id_t svid,
 /* -EBUSY: it has requests or groups; -ENOENT. */
 int scoll_service_unregister(scoll_t *scoll, scoll_service_id_t svid);
 /*
- * A kind of tree under a type from SCOLL_TREE_USER to 255; SCOLL_TREE(type,
- * option) names it then. All nodes need it, under the same type, before the
+ * Register a kind of tree under a type from SCOLL_TREE_USER to 255, for
+ * SCOLL_TREE(type, option). All nodes need it, under the same type, before the
  * first request along it. The table is borrowed until scoll_fini. -EEXIST: the
- * type is taken; -EINVAL: another type, or something of the table is missing.
+ * type is taken; -EINVAL: another type, or a field of the table is missing.
  */
 int scoll_tree_register(scoll_t *scoll, uint8_t type,
 			const struct scoll_tree_ops *ops);
@@ -625,25 +604,24 @@ int scoll_tree_register(scoll_t *scoll, uint8_t type,
 /* --- groups --- */
 
 /*
- * Make a group of `cnt` targets (of one node, they are merged). Its members
- * learn of it now (`populate_now`: the callback comes when all have), or with
- * the first broadcast (the callback is called from inside). We need not be
- * among them. name: at most SCOLL_NAME_MAX bytes, NULL is "". Errors: -EINVAL
- * (no target, tag or callback, a tag twice, a longer name, no such tree, a bad
- * permutation), -ENOENT (no such service), -EMSGSIZE (without populate_now:
- * does not fit in a broadcast; use it), -E2BIG (above a limit), -ENOSPC (an
- * address that is to be shared has more than 64 bytes), -ENOMEM,
- * -EAGAIN (stealthy), -ESHUTDOWN (from inside scoll_fini); the callback is not
- * called then. Later ones, to the callback: those of a broadcast, such as
- * -EHOSTDOWN (a member is dead). The handle is valid until
- * scoll_group_destroy().
+ * Make a group of `cnt` targets (those of one node are merged). With
+ * `populate_now` its members get it now, and the callback is called when all
+ * have it; else they get it with the first broadcast, and the callback is
+ * called from inside. This node need not be a member. name: at most
+ * SCOLL_NAME_MAX bytes, NULL is "". Errors without a callback: -EINVAL (no
+ * target, tag or callback, a tag twice, a longer name, no such tree, a bad
+ * permutation), -ENOENT (no such service), -EMSGSIZE (too large without
+ * populate_now), -E2BIG (above a limit), -ENOSPC (a shared address has more
+ * than 64 bytes), -ENOMEM, -EAGAIN (stealthy), -ESHUTDOWN (from inside
+ * scoll_fini). The callback gets those of a broadcast, such as -EHOSTDOWN (a
+ * member is dead). The handle is valid until scoll_group_destroy().
  */
 int scoll_group_create(scoll_t *scoll, scoll_service_id_t svid,
 		       const char *name, const scoll_target_t *targets, int cnt,
 		       scoll_tree_type_t tree, bool populate_now,
 		       scoll_create_group_cb_t cb, const void *private_data);
 /*
- * A group that the service's oobgrp callback knows; it is asked when the group
+ * A group that the service's oobgrp callback knows; it is called when the group
  * is used. EOPNOTSUPP: it has none; EINVAL: oobid is of another service, the
  * name, no such tree; ENOENT: no such service; ENOMEM.
  */
@@ -652,37 +630,36 @@ scoll_group_t *scoll_oob_group_create(scoll_t *scoll, scoll_service_id_t svid,
 				      scoll_tree_type_t tree,
 				      const void *private_data);
 /*
- * Keep a group that came by a message, to be a root over it, too: its handle,
- * which scoll_request_group() gives, is valid as long as the request's, and
- * from here on until scoll_group_destroy() has been called as often as this.
- * Meanwhile it does not go with its lifetime. When whoever made it destroys
- * it, dies or starts again, or after a last broadcast, nothing can be sent
- * over it any more (ESHUTDOWN), and the handle is still to be given back.
- * -EALREADY: we made it; -ESHUTDOWN: it has ended; -EOPNOTSUPP: it is out of
- * band, and scoll_oob_group_create() makes a handle of it anywhere; -ENOENT:
+ * Keep a group that came by a message, to be a root over it, too. Its handle,
+ * from scoll_request_group(), is valid as long as the request's; after this
+ * call until scoll_group_destroy() was called as often. Its lifetime does not
+ * end meanwhile. When its creator destroys it, dies or restarts, or after a
+ * last broadcast, nothing can be sent over it any more (ESHUTDOWN); the handle
+ * stays until it is destroyed. -EALREADY: it was made here; -ESHUTDOWN: it has
+ * ended; -EOPNOTSUPP: it is out of band, use scoll_oob_group_create(); -ENOENT:
  * its service is gone.
  */
 int scoll_group_keep(scoll_group_t *group);
 /*
- * Give the handle back. A group that we made is destroyed on its members, by
- * an empty last broadcast when those under way have ended; on a node that
- * cannot be reached it goes with its lifetime, or with us. One that was kept
- * stays what it is on the others.
+ * Destroy the handle. A group that was made here is destroyed on its members,
+ * by an empty last broadcast after those under way; on an unreachable node it
+ * ends with its lifetime, or when this node dies. A kept one stays on other
+ * nodes.
  */
 void scoll_group_destroy(scoll_group_t *group);
 
-/* As the group was made; where it came by a message: its name, and NULL. */
+/* As at its creation; of a group that came by a message the private is NULL. */
 const char *scoll_group_name(const scoll_group_t *group);
 const void *scoll_group_private(const scoll_group_t *group);
-/* How many are in it; of an out-of-band one what oobgrp fails with, too. */
+/* How many it has; of an out-of-band group also oobgrp's error. */
 int scoll_group_nodes(const scoll_group_t *group);
 int scoll_group_entities(const scoll_group_t *group);
 
 /*
- * Children in the tree over the whole group with us as its root, numbered from
- * 0 in the order in which they are sent to; and below each, itself included,
- * the nodes and their entities. -EINVAL: no such child; -ENOMEM, and as before.
- * A request's own tree may be another one: see scoll_request_nchildren().
+ * Children in the tree over the whole group with this node as root, numbered
+ * from 0 in the order of sending; and the nodes and entities of each subtree.
+ * -EINVAL: no such child; -ENOMEM, and as before. A request's own tree may be
+ * another one: see scoll_request_nchildren().
  */
 int scoll_get_nchildren(scoll_group_t *group);
 int scoll_get_childtree_nodes(scoll_group_t *group, int child);
@@ -691,19 +668,19 @@ int scoll_get_childtree_entities(scoll_group_t *group, int child);
 /* --- requests --- */
 
 enum scoll_flag {
-	SCOLL_LAST = 1u << 0,       /* no more over this group: it goes after */
-	SCOLL_ALIVE_ONLY = 1u << 1, /* to those who live, as discovery has it */
+	SCOLL_LAST = 1u << 0,       /* the group's last: it ends after it */
+	SCOLL_ALIVE_ONLY = 1u << 1, /* to the live members, by discovery */
 };
 
 /*
- * A request over the group. `buf` and the bulk buffers are the caller's and
- * stay as they are until post_reply. service_timeout: upper bound of what any
- * node needs to process it, pessimistic. errno: EMSGSIZE (header, group
+ * A request over the group. `buf` and the bulk buffers are borrowed and do not
+ * change until post_reply. service_timeout: the longest time that a node may
+ * need to process it. errno: EMSGSIZE (header, group
  * parameters and payload exceed SCOLL_BCAST_MAX), EINVAL (a negative length or
  * time, bytes without a buffer, more than SCOLL_BULK_IOVS_MAX pieces, another
  * flag), ENOMEM (or too many requests), ENOENT (its service is gone), ESHUTDOWN
- * (after the group's last, or it was kept and has ended), what oobgrp fails with. The handle is valid until
- * post_reply has returned, or scoll_request_free().
+ * (after the group's last, or it was kept and has ended), oobgrp's. The handle
+ * is valid until post_reply has returned, or scoll_request_free().
  */
 scoll_request_t *scoll_bcast_new(scoll_group_t *group, const void *buf, int len,
 				 const struct iovec *bulk_iovs, int niov,
@@ -725,8 +702,8 @@ scoll_request_t *scoll_bcast_new_subset(scoll_group_t *group,
 void scoll_request_free(scoll_request_t *request);
 
 /*
- * The request's own tree, on every node of it: children from 0 on, in the order
- * in which they are sent to. No such child: -EINVAL, SCOLL_NID_ANY.
+ * The request's own tree, on each of its nodes: children from 0 on, in the
+ * order of sending. No such child: -EINVAL, SCOLL_NID_ANY.
  */
 int scoll_request_nchildren(const scoll_request_t *request);
 scoll_nid_t scoll_request_child_nid(const scoll_request_t *request, int child);
@@ -736,32 +713,31 @@ int scoll_request_childtree_entities(const scoll_request_t *request, int child);
 int scoll_request_depth(const scoll_request_t *request);
 bool scoll_request_is_root(const scoll_request_t *request);
 scoll_nid_t scoll_request_root(const scoll_request_t *request);
-/* Valid as long as the request, but for one of ours: see scoll_group_keep. */
+/* Valid as long as the request, if it came by a message: see scoll_group_keep. */
 scoll_group_t *scoll_request_group(const scoll_request_t *request);
 void *scoll_request_service(const scoll_request_t *request); /* its private */
 scoll_t *scoll_request_instance(const scoll_request_t *request);
 
 /*
- * Post a buffer for the reply of a child: one for each part that it may have,
- * all of them before the request is sent, on other nodes than the root in
- * pre_request. The child is told how many there are and how much fits in the
- * smallest; none can be added. -EINVAL: no such child, too late, bytes without
- * a buffer; -E2BIG: SCOLL_REPLY_PARTS_MAX; -ENOMEM.
+ * Post a buffer for one part of a child's reply: all of them before the request
+ * is sent, on other nodes than the root in pre_request. The child gets their
+ * number and the size of the smallest. -EINVAL: no such child, too late, bytes
+ * without a buffer; -E2BIG: SCOLL_REPLY_PARTS_MAX; -ENOMEM.
  */
 int scoll_reply_buffer_post(int child, void *buf, size_t len,
 			    scoll_request_t *request, void *private_data);
 /*
  * Send it. -EINVAL: a child has no buffer, or it was sent before; -EHOSTDOWN: a
- * member is dead, or with SCOLL_ALIVE_ONLY none lives; -EAGAIN: stealthy, or
- * since scoll_bcast_new it is others who live (of SCOLL_ALIVE_ONLY) or who are
- * in the group (of oobgrp): make another request; -ESHUTDOWN: after the group's
+ * member is dead, or with SCOLL_ALIVE_ONLY all are; -EAGAIN: stealthy, or since
+ * scoll_bcast_new the live members (of SCOLL_ALIVE_ONLY) or the members (of
+ * oobgrp) have changed: make another request; -ESHUTDOWN: after the group's
  * last, or from inside scoll_fini; -EPERM: the authenticator does not sign;
- * -ENOMEM, also for bulk data; what the provider says of its buffers. There is
+ * -ENOMEM, also for bulk data; the provider's errors for its buffers. There is
  * no callback then; the request can be sent again or freed.
  */
 int scoll_bcast_send(scoll_request_t *request);
 /*
- * Reply to the parent, at any time after pre_request, once; it leaves when all
+ * Reply to the parent, at any time after pre_request, once; it is sent when all
  * children are accounted for. The buffer is borrowed until reply_out. On the
  * root it does nothing. -EALREADY: there is a reply, or an error was reported;
  * -EMSGSIZE: larger than the parent's smallest buffer, which is reported;
@@ -769,25 +745,25 @@ int scoll_bcast_send(scoll_request_t *request);
  */
 int scoll_reply(scoll_request_t *request, const void *buf, size_t len);
 /*
- * A part of it, to leave at once, with more to come: scoll_reply is the last.
+ * Send a part of the reply at once; scoll_reply sends the last.
  * -EMSGSIZE: larger than the parent's smallest buffer; -E2BIG: the parent has
  * posted one more buffer only, which is for scoll_reply; -EALREADY and -EINVAL
  * as scoll_reply; -ENOMEM. Nothing is sent then, and the request goes on.
  */
 int scoll_reply_part(scoll_request_t *request, const void *buf, size_t len);
 /*
- * Stop waiting: what is missing becomes -ECANCELED in incoming_reply, then
- * come post_reply and reply_out, later and not from inside. The root also
- * tells its subtrees.
+ * Stop waiting: missing replies become -ECANCELED in incoming_reply, then come
+ * post_reply and reply_out, later and not from inside. The root also aborts the
+ * request on the nodes below.
  */
 void scoll_bcast_abort(scoll_request_t *request);
 
-/* --- what came of it: in post_reply --- */
+/* --- outcome, in post_reply --- */
 
-/* Of a child: its last status and why; as scoll_reply_t has them. */
+/* The last status of a child and its type, as in scoll_reply_t. */
 int scoll_request_child_status(const scoll_request_t *request, int child,
 			       enum scoll_error_type *ret_type);
-/* 0: every node of our subtree has run it; else -EREMOTEIO. */
+/* 0: every node of this subtree has run it; else -EREMOTEIO. */
 int scoll_request_status(const scoll_request_t *request);
 
 struct scoll_failure {
@@ -798,17 +774,17 @@ struct scoll_failure {
 };
 
 /*
- * The nodes of our subtree that failed or were not reached, each once, in no
- * order: *cursor starts at 0; 1 and *ret_failure, or 0 when there are no more.
+ * The nodes of this subtree that failed or were not reached, each once, in no
+ * order: *cursor starts at 0. 1 and *ret_failure, or 0: there are no more.
  */
 int scoll_request_failure_next(const scoll_request_t *request, uint64_t *cursor,
 			       struct scoll_failure *ret_failure);
 
 /*
  * The same of a group that could not be made, from inside its create callback
- * only: who does not have it. When one was known to be dead nobody was asked,
- * and all are in it; scoll_peer_query() tells them apart. -EINVAL: from
- * anywhere else.
+ * only: the nodes without it. When one was known to be dead nothing was sent,
+ * and all nodes are listed; scoll_peer_query() finds the dead ones. -EINVAL:
+ * not in the callback.
  */
 int scoll_group_failure_next(scoll_t *scoll, uint64_t *cursor,
 			     struct scoll_failure *ret_failure);

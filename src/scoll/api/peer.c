@@ -163,7 +163,7 @@ int scoll_peer_resolve(scoll_t *scoll, scoll_nid_t nid, const char *node,
 	result = where_set(scoll, nid, first, gossip);
 	scoll_unlock_changed(scoll);
 	if (result < 0)
-		error_set(ret_error, result, "no room for the address: %s",
+		error_set(ret_error, result, "cannot store the address: %s",
 			  strerror(-result));
 	return result;
 }

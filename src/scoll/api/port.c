@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Gossip's letters: one buffer each, from a fixed number of them. A roster is
- * fixed when gossip starts, so another one is another gossip (a circle).
+ * Gossip's messages: one buffer each, from a fixed number. A roster is fixed
+ * when gossip starts, so another one is another gossip (a circle).
  */
 #include "scoll/api/port.h"
 
@@ -13,50 +13,50 @@
 
 #include "base/cleanup.h"
 
-#define LETTERS_MAX  256 /* under way; what is more is lost, as gossip may be */
-#define LETTER_BYTES (GOSSIP_MESSAGE_SIZE_MAX + SCOLL_SEAL_MAX)
+#define MESSAGES_MAX  256 /* under way; what is more is lost, as gossip may be */
+#define MESSAGE_BYTES (GOSSIP_MESSAGE_SIZE_MAX + SCOLL_SEAL_MAX)
 
-struct letter {
-	struct transfer transfer; /* first */
-	struct letter *next;      /* while free */
-	uint8_t bytes[LETTER_BYTES];
+struct port_message {
+	struct transfer transfer;  /* first */
+	struct port_message *next; /* while free */
+	uint8_t bytes[MESSAGE_BYTES];
 };
 
 struct scoll_port {
 	struct transport_ofi *transport;
 	struct circle circle;
 	struct port_options options;
-	struct letter *letters;
-	struct letter *free;
+	struct port_message *messages;
+	struct port_message *free;
 	uint64_t refused_count;
 };
 
-static int letter_send(void *ctx, uint64_t nid, const void *bytes, size_t size)
+static int message_send(void *ctx, uint64_t nid, const void *bytes, size_t size)
 {
 	struct scoll_port *port = ctx;
 	const struct scoll_authenticator *auth = port->options.authenticator;
 	struct transport_seam seam = transport_ofi_seam(port->transport);
-	struct letter *letter = port->free;
+	struct port_message *message = port->free;
 	struct iovec piece;
 	int result;
 
-	if (letter == NULL)
+	if (message == NULL)
 		return -ENOBUFS;
-	memcpy(letter->bytes, bytes, size);
+	memcpy(message->bytes, bytes, size);
 	if (auth != NULL) {
-		auth->seal(auth->ctx, nid, bytes, size, letter->bytes + size);
+		auth->seal(auth->ctx, nid, bytes, size, message->bytes + size);
 		size += auth->seal_size;
 	}
-	piece = (struct iovec){ letter->bytes, size };
-	result = seam.ops->send(seam.ctx, nid, &piece, 1, &letter->transfer);
+	piece = (struct iovec){ message->bytes, size };
+	result = seam.ops->send(seam.ctx, nid, &piece, 1, &message->transfer);
 	if (result == 0)
-		LL_DELETE(port->free, letter);
+		LL_DELETE(port->free, message);
 	return result;
 }
 
 /* 0: it is from whom it says. */
-static int letter_verify(struct scoll_port *port, const uint8_t *bytes,
-			 size_t *size)
+static int message_verify(struct scoll_port *port, const uint8_t *bytes,
+			  size_t *size)
 {
 	const struct scoll_authenticator *auth = port->options.authenticator;
 	uint64_t from;
@@ -77,7 +77,7 @@ static void received(void *ctx, uint64_t now_ns, const void *bytes, size_t size)
 {
 	struct scoll_port *port = ctx;
 
-	if (letter_verify(port, bytes, &size) < 0 ||
+	if (message_verify(port, bytes, &size) < 0 ||
 	    gossip_receive(port->circle.gossip, now_ns, bytes, size) < 0)
 		port->refused_count++;
 }
@@ -86,9 +86,9 @@ static void done(void *ctx, uint64_t now_ns, struct transfer *transfer,
 		 int result, size_t size)
 {
 	struct scoll_port *port = ctx;
-	struct letter *letter = (struct letter *)(void *)transfer;
+	struct port_message *message = (struct port_message *)(void *)transfer;
 
-	LL_PREPEND(port->free, letter);
+	LL_PREPEND(port->free, message);
 }
 
 static const struct transport_events events = {
@@ -108,7 +108,7 @@ static uint64_t cycle_by_the_clock(const struct port_options *options)
 int circle_open(struct scoll_port *port, const scoll_nid_t *nids, int count,
 		uint64_t now_ns, struct circle *ret_circle)
 {
-	static const struct gossip_ops ops = { .send = letter_send };
+	static const struct gossip_ops ops = { .send = message_send };
 	_auto_(roster_destroyp) struct roster *roster = NULL;
 	struct gossip_options options = {
 		.nid = port->options.nid,
@@ -173,14 +173,14 @@ int port_open(const struct port_options *options, uint64_t now_ns,
 	int result;
 
 	if (port != NULL)
-		port->letters = calloc(LETTERS_MAX, sizeof(*port->letters));
-	if (port == NULL || port->letters == NULL) {
+		port->messages = calloc(MESSAGES_MAX, sizeof(*port->messages));
+	if (port == NULL || port->messages == NULL) {
 		port_close(port);
 		return error_set(ret_error, -ENOMEM, "out of memory");
 	}
 	port->options = *options;
-	for (int i = 0; i < LETTERS_MAX; i++)
-		LL_PREPEND(port->free, &port->letters[i]);
+	for (int i = 0; i < MESSAGES_MAX; i++)
+		LL_PREPEND(port->free, &port->messages[i]);
 	result = transport_ofi_open(&options->transport, &port->transport,
 				    ret_error);
 	if (result == 0) {
@@ -205,7 +205,7 @@ void port_close(struct scoll_port *port)
 		return;
 	transport_ofi_close(port->transport);
 	circle_close(&port->circle);
-	free(port->letters);
+	free(port->messages);
 	free(port);
 }
 

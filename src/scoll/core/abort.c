@@ -7,14 +7,14 @@
 #include "scoll/core/internal.h"
 
 static void children_abort(struct bcast *bcast, uint64_t now_ns, int status,
-			   bool is_told_down)
+			   bool goes_down)
 {
 	for (uint32_t i = 0; i < bcast->tree->child_count; i++) {
 		struct child *child = &bcast->children[i];
 
 		if (child->state >= CHILD_ENDED)
 			continue;
-		if (is_told_down && child->state >= CHILD_SENT)
+		if (goes_down && child->state >= CHILD_SENT)
 			bcast_notice_send(child, now_ns, WIRE_ABORT, status, 0,
 					  NULL);
 		child_fail(child, now_ns, status, SCOLL_ERROR_ABORTED);
@@ -22,7 +22,7 @@ static void children_abort(struct bcast *bcast, uint64_t now_ns, int status,
 }
 
 void bcast_abort(struct bcast *bcast, uint64_t now_ns, int status,
-		 bool is_told_down)
+		 bool goes_down)
 {
 	if (bcast->is_aborted || bcast->phase == PHASE_NEW ||
 	    bcast->phase >= PHASE_OUT)
@@ -40,7 +40,7 @@ void bcast_abort(struct bcast *bcast, uint64_t now_ns, int status,
 			bulk_fail(bcast, now_ns, bcast->abort_status);
 		if (bcast->tree != NULL)
 			children_abort(bcast, now_ns, bcast->abort_status,
-				       is_told_down);
+				       goes_down);
 		break;
 	default:
 		break;

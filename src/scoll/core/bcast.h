@@ -49,7 +49,7 @@ enum action_kind {
 	ACTION_REFUSAL,
 };
 
-/* What waits together for room in the transport; tried in this order. */
+/* Actions that wait together while the transport is full; tried in this order. */
 enum action_class {
 	CLASS_BUFFERS, /* a transport may run out of these alone */
 	CLASS_BROADCASTS,
@@ -60,10 +60,10 @@ enum action_class {
 
 enum action_state {
 	ACTION_IDLE,
-	ACTION_WAITING,   /* for room in the transport */
+	ACTION_WAITING,   /* the transport is full */
 	ACTION_UNDER_WAY, /* the transport has it */
 	ACTION_PAUSED,    /* has failed, or its peer is full: until retry_ns */
-	ACTION_BROKEN,    /* failed for good, to be told */
+	ACTION_BROKEN,    /* failed for good: its end is reported next */
 };
 
 struct bcast;
@@ -120,7 +120,7 @@ enum child_state {
 	CHILD_SENDING,
 	CHILD_SENT,  /* the transport has the broadcast */
 	CHILD_ENDED, /* its outcome is known; buffers may still be posted */
-	CHILD_DONE,  /* its outcome was told */
+	CHILD_DONE,  /* the service has its outcome */
 };
 
 struct child {
@@ -135,7 +135,7 @@ struct child {
 	struct notice *bulk_notice; /* under way */
 	uint64_t tag;
 	uint64_t start; /* of the child, for which it was sealed */
-	uint64_t bulk_told;
+	uint64_t bulk_announced;
 	uint64_t part_size;
 	uint32_t counter; /* of discovery, when it was sent to */
 	uint32_t failure_total;
@@ -240,8 +240,8 @@ struct bcast {
 	scoll_nid_t parent;
 	uint64_t parent_tag;
 	uint32_t parent_counter;
-	uint32_t room_size;
-	uint16_t room_count;
+	uint32_t reply_size_max;
+	uint16_t reply_part_max;
 
 	struct wire_bcast *wire; /* what is passed on, until it is */
 	uint8_t *message;        /* PARKED: all of it */
@@ -302,7 +302,7 @@ struct bcast {
 	bool is_root : 1;
 	bool is_queued : 1;
 	bool is_called : 1;
-	bool is_told : 1; /* incoming_request has returned */
+	bool has_run : 1; /* incoming_request has returned */
 	bool is_aborted : 1;
 	bool has_reply : 1;
 	bool is_replied : 1; /* the last part was started */
@@ -341,7 +341,6 @@ struct scoll_core {
 	struct group_table *groups;
 	struct scoll_replay *replay;
 	struct book_entry *book;
-	struct start *starts;
 
 	struct bcast *bcasts;
 	uint32_t bcast_count;
@@ -356,8 +355,9 @@ struct scoll_core {
 	uint32_t heap_size;
 	uint32_t heap_capacity;
 
-	struct bcast *dirty, *dirty_tail;             /* to be settled */
-	struct scoll_action *waiting[ACTION_CLASSES]; /* for room */
+	struct bcast *dirty, *dirty_tail; /* to be settled */
+	struct scoll_action
+		*waiting[ACTION_CLASSES]; /* the transport is full */
 	uint64_t waiting_until_ns;
 	uint32_t held_count;         /* bcasts in PHASE_HELD */
 	struct scoll_action *paused; /* by time */

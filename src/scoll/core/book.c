@@ -1,21 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where nodes are, as messages say. The addresses themselves are kept by the
- * groups, and by the transport of those nodes that we have to do with: a child
- * is told to it just before it is sent to, the sender of a message when the
- * message was verified. Here it is only remembered whose word that was, so that
- * an old one does not come in the place of a newer one.
+ * What messages say of nodes: where they are, and which start of them runs.
+ *
+ * Addresses are kept by the groups, and by the transport for nodes that this one
+ * talks to: it gets a child's before the broadcast is sent, and a sender's after
+ * the message was verified. Here is only the source of each, so that an older
+ * message does not replace a newer one.
+ *
+ * A message is for one start of its receiver: one that was recorded on its way
+ * to an earlier start is worth nothing at a later one, which has seen nothing
+ * yet. A sender learns a receiver's start from its refusal, which is sealed and
+ * answers this very request, and repeats what was for no start. It keeps the
+ * start until discovery knows of a later one, so this happens once. What was for
+ * an earlier start is not repeated: that one may have run it. Without an
+ * authenticator there are no starts: a recorded message is then no worse than a
+ * forged one.
  */
 #include "scoll/core/internal.h"
 
 #include <stdlib.h>
 
-#define BOOK_MAX 65536 /* nodes that are known from messages; first in out */
+#define BOOK_MAX 65536 /* nodes that messages have named; first in out */
 
 struct book_entry {
 	scoll_nid_t nid;
-	struct group_source source;
-	UT_hash_handle hh; /* in the order in which they were learned */
+	bool has_address;
+	struct group_source source; /* of the address */
+	uint64_t start;             /* its nonce; 0: none is known */
+	uint32_t counter;           /* of discovery, when it was learned */
+	UT_hash_handle hh;          /* in the order in which they were added */
 };
 
 static bool is_believing(const struct scoll_core *core)
@@ -38,13 +51,25 @@ static void entry_remove(struct scoll_core *core, struct book_entry *entry)
 	free(entry);
 }
 
-/* NULL: it is not to be remembered. */
-static struct book_entry *entry_add(struct scoll_core *core, scoll_nid_t nid)
+static struct book_entry *entry_find(const struct scoll_core *core,
+				     scoll_nid_t nid)
 {
 	struct book_entry *entry;
 
+	HASH_FIND(hh, core->book, &nid, sizeof(nid), entry);
+	return entry;
+}
+
+/* The one that is there, or a new one. NULL: out of memory. */
+static struct book_entry *entry_of(struct scoll_core *core, scoll_nid_t nid)
+{
+	struct book_entry *entry = entry_find(core, nid);
+
+	if (entry != NULL)
+		return entry;
 	if (HASH_COUNT(core->book) >= BOOK_MAX) {
-		learn(core, core->book->nid, NULL, 0);
+		if (core->book->has_address)
+			learn(core, core->book->nid, NULL, 0);
 		entry_remove(core, core->book);
 	}
 	entry = calloc(1, sizeof(*entry));
@@ -59,33 +84,33 @@ static struct book_entry *entry_add(struct scoll_core *core, scoll_nid_t nid)
 	return entry;
 }
 
-static void hear(struct scoll_core *core, scoll_nid_t nid, const void *bytes,
-		 size_t size, const struct group_source *source)
+static void address_note(struct scoll_core *core, scoll_nid_t nid,
+			 const void *bytes, size_t size,
+			 const struct group_source *source)
 {
 	struct book_entry *entry;
 
 	if (size == 0 || nid == core->options.nid)
 		return;
-	HASH_FIND(hh, core->book, &nid, sizeof(nid), entry);
-	if (entry != NULL && !group_source_is_newer(source, &entry->source))
+	entry = entry_of(core, nid);
+	if (entry == NULL || (entry->has_address &&
+			      !group_source_is_newer(source, &entry->source)))
 		return;
-	if (entry == NULL)
-		entry = entry_add(core, nid);
-	if (entry == NULL)
-		return;
+	entry->has_address = true;
 	entry->source = *source;
-	/* What it cannot read it does not know: the node is unreachable. */
+	/* One that the transport cannot read is unknown: unreachable. */
 	learn(core, nid, bytes, size);
 }
 
-void book_hear_sender(struct scoll_core *core, const struct wire_bcast *wire)
+void book_learn_sender(struct scoll_core *core, const struct wire_bcast *wire)
 {
 	struct group_source source;
 
 	if (!(wire->flags & WIRE_SENDER) || !is_believing(core))
 		return;
 	source = group_source_of(core->groups, wire);
-	hear(core, wire->sender, wire->address, wire->address_size, &source);
+	address_note(core, wire->sender, wire->address, wire->address_size,
+		     &source);
 }
 
 void book_look_up(struct scoll_core *core, const struct scoll_group *group,
@@ -101,7 +126,7 @@ void book_look_up(struct scoll_core *core, const struct scoll_group *group,
 	if (index < 0)
 		return;
 	size = addresses_at(group->addresses, (uint32_t)index, &bytes);
-	hear(core, nid, bytes, size, &group->source);
+	address_note(core, nid, bytes, size, &group->source);
 }
 
 void book_fini(struct scoll_core *core)
@@ -110,6 +135,34 @@ void book_fini(struct scoll_core *core)
 
 	HASH_ITER (hh, core->book, entry, next)
 		entry_remove(core, entry);
+}
+
+/* --- starts --- */
+
+uint64_t start_of(const struct scoll_core *core, scoll_nid_t nid)
+{
+	const struct book_entry *entry = entry_find(core, nid);
+
+	if (entry == NULL ||
+	    entry->counter != discovery_counter(core->options.discovery, nid))
+		return 0;
+	return entry->start;
+}
+
+int start_learn(struct scoll_core *core, scoll_nid_t nid, uint64_t nonce)
+{
+	struct book_entry *entry = entry_of(core, nid);
+
+	if (entry == NULL)
+		return -ENOMEM;
+	entry->start = nonce;
+	entry->counter = discovery_counter(core->options.discovery, nid);
+	return 0;
+}
+
+bool start_is_ours(const struct scoll_core *core, uint64_t nonce)
+{
+	return core->options.authenticator == NULL || nonce == core->nonce;
 }
 
 /* --- at the root --- */

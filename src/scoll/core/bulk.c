@@ -33,12 +33,8 @@ int bulk_create(struct bcast *bcast, uint64_t size,
 	if (wire != NULL) {
 		bulk->parent_there = wire->bulk_there;
 		bulk->remote_count = wire->piece_count;
-		for (int i = 0; i < wire->piece_count; i++)
-			bulk->remote[i] = (struct remote_piece){
-				.address = wire->pieces[i].address,
-				.key = wire->pieces[i].key,
-				.size = wire->pieces[i].size,
-			};
+		memcpy(bulk->remote, wire->pieces,
+		       wire->piece_count * sizeof(wire->pieces[0]));
 	} else {
 		bulk->there = size;
 		bulk->asked = size;
@@ -139,11 +135,11 @@ void bulk_read_start(struct bcast *bcast, uint64_t now_ns)
 	}
 }
 
-static void tell_all(struct bcast *bcast, uint64_t now_ns)
+static void announce_all(struct bcast *bcast, uint64_t now_ns)
 {
 	for (uint32_t i = 0;
 	     bcast->tree != NULL && i < bcast->tree->child_count; i++)
-		bulk_tell(&bcast->children[i], now_ns);
+		bulk_announce(&bcast->children[i], now_ns);
 }
 
 void bulk_read_ended(struct bulk_read *read, uint64_t now_ns, int result)
@@ -167,7 +163,7 @@ void bulk_read_ended(struct bulk_read *read, uint64_t now_ns, int result)
 			bulk->there = other->offset;
 	}
 	bulk->is_settled = bulk->there == bulk->size;
-	tell_all(bcast, now_ns);
+	announce_all(bcast, now_ns);
 	bulk_read_start(bcast, now_ns);
 }
 
@@ -189,21 +185,21 @@ void bulk_parent_has(struct bcast *bcast, uint64_t now_ns, uint64_t there,
 
 /* --- to the children --- */
 
-void bulk_tell(struct child *child, uint64_t now_ns)
+void bulk_announce(struct child *child, uint64_t now_ns)
 {
 	struct bcast *bcast = child->bcast;
 	const struct bulk *bulk = bcast->bulk;
 	int result;
 
 	if (bulk == NULL || child->state != CHILD_SENT ||
-	    child->bulk_notice != NULL || bulk->there <= child->bulk_told)
+	    child->bulk_notice != NULL || bulk->there <= child->bulk_announced)
 		return;
 	result = bcast_notice_send(child, now_ns, WIRE_BULK_READY, 0,
 				   bulk->there, &child->bulk_notice);
 	if (result < 0)
 		child_fail(child, now_ns, result, SCOLL_ERROR_NOMEM);
 	else
-		child->bulk_told = bulk->there;
+		child->bulk_announced = bulk->there;
 }
 
 void bulk_spread_failure(struct bcast *bcast, uint64_t now_ns)

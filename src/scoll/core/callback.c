@@ -38,7 +38,7 @@ bool scoll_core_callback_take(struct scoll_core *core,
 		callback.ops = &bcast->service->ops;
 	switch (callback.kind) {
 	case CORE_CALLBACK_INCOMING_REQUEST:
-		seating_target(&bcast->tree->seating, bcast->tree->rank,
+		ranking_target(&bcast->tree->ranking, bcast->tree->rank,
 			       &core->target);
 		callback.target = &core->target;
 		break;
@@ -148,7 +148,7 @@ static void pre_refused(struct bcast *bcast, uint64_t now_ns, int status)
 }
 
 /* The service has accepted what we refuse: it has something for it. */
-static void withdrawn_tell(struct bcast *bcast)
+static void withdrawn_queue(struct bcast *bcast)
 {
 	if (bcast->service == NULL || bcast->service->ops.reply_out == NULL)
 		return;
@@ -169,7 +169,7 @@ static void pre_returned(struct bcast *bcast, uint64_t now_ns, int result)
 	result = pre_check(bcast);
 	if (result < 0) {
 		pre_refused(bcast, now_ns, result);
-		withdrawn_tell(bcast);
+		withdrawn_queue(bcast);
 		return;
 	}
 	if (timeout >= 0 && (uint64_t)timeout < bcast->timeout_ns)
@@ -182,7 +182,7 @@ static void pre_returned(struct bcast *bcast, uint64_t now_ns, int result)
 
 static void request_returned(struct bcast *bcast, int result)
 {
-	bcast->is_told = true;
+	bcast->has_run = true;
 	if (result < 0)
 		bcast_fail_self(bcast, result, SCOLL_ERROR_REQUEST);
 }

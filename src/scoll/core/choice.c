@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranges are what a choice is: its digest, its size in memory and the time that
- * anything takes go by them. So those who live, of whom nearly all do, cost as
- * much as the dead are many. A choice that is asked for again is the same one.
+ * A choice is ranges: its digest, its size in memory and all times depend on
+ * their number. So a choice of the live nodes costs as much as there are dead
+ * ones. Equal choices are one struct.
  */
 #include "scoll/core/choice.h"
 

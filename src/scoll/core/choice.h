@@ -5,7 +5,7 @@
  * as can be; everybody is a choice, too. Its digest is over those ranges.
  * Choices are interned: one membership has each at most once.
  *
- * A *seating* is a choice with a root. Ranks are those of its tree: the root
+ * A *ranking* is a choice with a root. Ranks are those of its tree: the root
  * has 0, the others follow in the order of the choice, around its end. A root
  * that is not in the choice has rank 0 and no entity, and all of the choice
  * follows.
@@ -89,7 +89,7 @@ void choice_encode(const struct choice *choice, uint8_t *ret_bytes);
 /* --- a choice with a root --- */
 
 /* A value; borrows the choice. */
-struct seating {
+struct ranking {
 	const struct choice *choice;
 	scoll_nid_t root;
 	uint32_t root_place; /* 0 if the root is extra */
@@ -97,15 +97,15 @@ struct seating {
 	uint32_t count; /* nodes of the tree */
 };
 
-void seating_init(const struct choice *choice, scoll_nid_t root,
-		  struct seating *ret_seating);
+void ranking_init(const struct choice *choice, scoll_nid_t root,
+		  struct ranking *ret_ranking);
 /* rank < count, here and below. */
-scoll_nid_t seating_nid(const struct seating *seating, uint32_t rank);
+scoll_nid_t ranking_nid(const struct ranking *ranking, uint32_t rank);
 /* -ENOENT: not in the tree. */
-int seating_rank(const struct seating *seating, scoll_nid_t nid);
+int ranking_rank(const struct ranking *ranking, scoll_nid_t nid);
 /* Entities of `count` ranks from `first` on. */
-uint32_t seating_entities(const struct seating *seating, uint32_t first,
+uint32_t ranking_entities(const struct ranking *ranking, uint32_t first,
 			  uint32_t count);
 /* The node's entities; those of an extra root: count 0. */
-void seating_target(const struct seating *seating, uint32_t rank,
+void ranking_target(const struct ranking *ranking, uint32_t rank,
 		    scoll_target_t *ret_target);

@@ -75,7 +75,6 @@ void scoll_core_destroy(struct scoll_core *core)
 	group_table_destroy(core->groups);
 	replay_destroy(core->replay);
 	book_fini(core);
-	starts_fini(core);
 	while (core->services != NULL) {
 		struct service *service = core->services;
 

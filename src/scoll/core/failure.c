@@ -107,12 +107,12 @@ void bcast_failure_child(struct bcast *bcast, const struct child *child,
 
 /* --- what the user sees --- */
 
-static void failure_tell(const struct bcast *bcast,
+static void failure_fill(const struct bcast *bcast,
 			 const struct wire_failure *failure, uint32_t rank,
 			 struct scoll_failure *ret_failure)
 {
 	*ret_failure = (struct scoll_failure){
-		.nid = seating_nid(&bcast->tree->seating, rank),
+		.nid = ranking_nid(&bcast->tree->ranking, rank),
 		.status = failure->status,
 		.type = (enum scoll_error_type)failure->type,
 		.is_reached = failure->is_reached,
@@ -156,7 +156,7 @@ int scoll_core_request_failure_next(const scoll_request_t *request,
 		} else {
 			rank = failure->rank;
 		}
-		failure_tell(bcast, failure, rank, ret_failure);
+		failure_fill(bcast, failure, rank, ret_failure);
 		*cursor = (uint64_t)at << 32 | (step + 1);
 		return 1;
 	}

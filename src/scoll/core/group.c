@@ -284,11 +284,13 @@ static bool says_other_addresses(const struct scoll_group *group,
 }
 
 /*
- * It is known, and its nodes may have moved: so says its creator, or somebody
- * whose word does not count, but whose message is to be handed on.
+ * It is known, and the message says that its nodes have moved. Only its creator
+ * is believed, but the message of another root is forwarded, too.
  */
-static int group_hear(struct scoll_group *group, const struct wire_bcast *bcast,
-		      const struct group_parameters *parameters, bool has_list)
+static int group_update(struct scoll_group *group,
+			const struct wire_bcast *bcast,
+			const struct group_parameters *parameters,
+			bool has_list)
 {
 	_auto_(addresses_unrefp) struct addresses *addresses = NULL;
 	struct group_source source;
@@ -362,7 +364,7 @@ static int regular_resolve(struct group_table *table,
 		return group_read(table, bcast, id, &parameters, has_list,
 				  now_ns, ret_group);
 	if (result == 0)
-		result = group_hear(group, bcast, &parameters, has_list);
+		result = group_update(group, bcast, &parameters, has_list);
 	if (result < 0)
 		group_unref(group, now_ns);
 	else

@@ -61,7 +61,7 @@ struct group_tree {
 	uint32_t reference_count;
 	enum scoll_order order;
 	struct choice *choice; /* a reference */
-	struct seating seating;
+	struct ranking ranking;
 	struct tree tree;
 	uint32_t rank; /* ours */
 	uint32_t parent_rank;

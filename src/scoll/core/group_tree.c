@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Our place in a tree: whom we hear from, whom we serve, and how much is below
- * each. It depends on root, choice, kind of tree and order alone, so it is
+ * Our position in a tree: the parent, the children, and how much is below each. It depends on root, choice, kind of tree and order alone, so it is
  * computed once and kept with the group; the ones used last stay. Ranks are
- * those of the seating, in which the root has 0.
+ * those of the ranking, in which the root has 0.
  */
 #include <errno.h>
 #include <string.h>
@@ -63,7 +62,7 @@ static int entities_below(const struct group_tree *tree, uint32_t rank,
 
 	for (uint32_t i = 0; i < count; i++) {
 		covered += ranges[i].count;
-		sum += seating_entities(&tree->seating, ranges[i].first,
+		sum += ranking_entities(&tree->ranking, ranges[i].first,
 					ranges[i].count);
 	}
 	if (covered != nodes)
@@ -78,7 +77,7 @@ static int tree_fill(struct group_tree *tree, const struct tree_view *view)
 
 	tree->rank = view->rank;
 	tree->parent_rank = view->node.parent;
-	tree->parent = seating_nid(&tree->seating, view->node.parent);
+	tree->parent = ranking_nid(&tree->ranking, view->node.parent);
 	tree->nodes = view->node.size;
 	tree->depth = view->node.depth;
 	result = entities_below(tree, view->rank, view->node.size,
@@ -87,7 +86,7 @@ static int tree_fill(struct group_tree *tree, const struct tree_view *view)
 		const struct tree_child *child = &view->children[i];
 
 		tree->children[i] = (struct group_child){
-			.nid = seating_nid(&tree->seating, child->rank),
+			.nid = ranking_nid(&tree->ranking, child->rank),
 			.rank = child->rank,
 			.nodes = child->size,
 			.depth = child->depth,
@@ -99,11 +98,11 @@ static int tree_fill(struct group_tree *tree, const struct tree_view *view)
 }
 
 static int tree_create(const struct group_options *options,
-		       struct choice *choice, const struct seating *seating,
+		       struct choice *choice, const struct ranking *ranking,
 		       scoll_tree_type_t type, enum scoll_order order,
 		       struct group_tree **ret_tree)
 {
-	int rank = seating_rank(seating, options->nid);
+	int rank = ranking_rank(ranking, options->nid);
 	struct group_tree *made;
 	struct tree_view *view;
 	struct tree tree;
@@ -111,7 +110,7 @@ static int tree_create(const struct group_options *options,
 
 	if (rank < 0)
 		return rank;
-	if (tree_init(options->tree_types, type, seating->count, &tree) < 0)
+	if (tree_init(options->tree_types, type, ranking->count, &tree) < 0)
 		return -EINVAL;
 	result = tree_view_create(&tree, order, (uint32_t)rank, &view);
 	if (result < 0)
@@ -125,7 +124,7 @@ static int tree_create(const struct group_options *options,
 	made->reference_count = 1;
 	made->order = order;
 	made->choice = choice_ref(choice);
-	made->seating = *seating;
+	made->ranking = *ranking;
 	made->tree = tree;
 	made->width = tree_width(&tree);
 	made->child_count = view->child_count;
@@ -147,7 +146,7 @@ static struct group_tree *tree_find(struct scoll_group *group,
 	struct group_tree *tree;
 
 	DL_FOREACH (group->trees, tree) {
-		if (tree->choice != choice || tree->seating.root != root ||
+		if (tree->choice != choice || tree->ranking.root != root ||
 		    tree->tree.type != type || tree->order != order)
 			continue;
 		if (tree != group->trees) {
@@ -164,7 +163,7 @@ int group_tree_get(struct scoll_group *group, struct choice *choice,
 		   enum scoll_order order, struct group_tree **ret_tree)
 {
 	struct group_tree *tree;
-	struct seating seating;
+	struct ranking ranking;
 	int result;
 
 	tree = tree_find(group, choice, root, type, order);
@@ -174,8 +173,8 @@ int group_tree_get(struct scoll_group *group, struct choice *choice,
 	}
 	if (order != SCOLL_ORDER_DEPTH && order != SCOLL_ORDER_RANK)
 		return -EINVAL;
-	seating_init(choice, root, &seating);
-	result = tree_create(&group->table->options, choice, &seating, type,
+	ranking_init(choice, root, &ranking);
+	result = tree_create(&group->table->options, choice, &ranking, type,
 			     order, &tree);
 	if (result < 0)
 		return result;

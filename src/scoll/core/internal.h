@@ -6,9 +6,6 @@
 
 #include "scoll/core/bcast.h"
 
-static_assert(WIRE_TAG_PART_BITS == TRANSPORT_TAG_PART_BITS,
-	      "what a message calls a part is one for the transport");
-
 /* --- pool.c: the one way to memory in the data path --- */
 
 /* Is this allocation to fail? Never but in tests: fail.c, test/fail.c. */
@@ -23,7 +20,7 @@ void scoll_core_pool_fini(struct scoll_core *core);
 
 /* --- timer.c: due_ns of bcasts, and who is there by name --- */
 
-/* Room for one more in the heap and in the table. -ENOMEM. */
+/* Space for one more in the heap and in the table. -ENOMEM. */
 int bcast_index_reserve(struct scoll_core *core);
 void bcast_index_fini(struct scoll_core *core);
 /* DEADLINE_NONE: not at all. */
@@ -46,8 +43,8 @@ static inline bool action_is_idle(const struct scoll_action *action)
 void action_start(struct scoll_core *core, struct scoll_action *action,
 		  struct bcast *bcast, enum action_kind kind, uint64_t now_ns);
 /*
- * End it as soon as can be; its end is told. True: it is idle at once, and
- * nothing is told.
+ * End it as soon as possible; its end is reported. True: it is idle at once,
+ * without a report.
  */
 bool action_cancel(struct scoll_core *core, struct scoll_action *action);
 /* The transport has an end for it. */
@@ -57,7 +54,7 @@ void action_done(struct scoll_core *core, uint64_t now_ns,
 void action_run(struct scoll_core *core, uint64_t now_ns);
 uint64_t action_deadline_ns(const struct scoll_core *core);
 
-/* Ends, told where the actions come from; the action is idle. */
+/* Ends, reported to the owners of the actions; the action is idle. */
 void child_forward_begun(struct child *child, uint64_t now_ns);
 void child_forward_ended(struct child *child, uint64_t now_ns, int result);
 void child_post_begun(struct post *post, uint64_t now_ns);
@@ -97,8 +94,8 @@ void bcast_settle(struct bcast *bcast, uint64_t now_ns);
  * Its place in the tree, with the children's array: takes references. -ENOENT,
  * -EINVAL, -ENOMEM.
  */
-int bcast_seat(struct bcast *bcast, struct scoll_group *group,
-	       struct choice *choice, scoll_tree_type_t tree);
+int bcast_tree_set(struct bcast *bcast, struct scoll_group *group,
+		   struct choice *choice, scoll_tree_type_t tree);
 /* Something about it has changed: scoll_core_run() will look. */
 void bcast_touch(struct bcast *bcast);
 /* L-01: after the last one; not a handle, which is its user's to give back. */
@@ -134,11 +131,11 @@ struct group_oob service_oob(const struct service *service);
 
 /*
  * A root's request over the choice; without a service. flags: enum wire_flag.
- * -ENOMEM; as bcast_seat.
+ * -ENOMEM; as bcast_tree_set.
  */
 int bcast_root_create(struct scoll_group *group, struct choice *choice,
 		      uint16_t flags, struct bcast **ret_bcast);
-/* Where the sender is (room for it) and, with parameters, the members. */
+/* The sender's address (its space) and, with parameters, the members'. */
 void bcast_addresses_fill(const struct scoll_group *group, bool has_params,
 			  struct wire_bcast *wire);
 /* All fields but those of addresses and body, of which sizes are there. */
@@ -149,7 +146,7 @@ bool bcast_needs_params(const struct bcast *bcast);
 bool bcast_fits(const struct bcast *bcast, bool has_params);
 /* Now, or when it may. A negative errno: as if nothing had been done. */
 int bcast_root_start(struct bcast *bcast, uint64_t now_ns);
-/* Whether those that were chosen live. -EHOSTDOWN; -EAGAIN: chosen anew. */
+/* Whether the chosen nodes are alive. -EHOSTDOWN; -EAGAIN: choose again. */
 int bcast_liveness_check(struct bcast *bcast);
 /* It is not sent: all children fail like this. NEW, or HELD. */
 void bcast_root_fail(struct bcast *bcast, uint64_t now_ns, int status,
@@ -160,10 +157,10 @@ void bcast_group_learn(struct bcast *bcast);
 void bcast_release_held(struct scoll_core *core, struct scoll_group *group,
 			uint64_t now_ns);
 
-/* --- book.c: where nodes are --- */
+/* --- book.c: what messages say of nodes --- */
 
 /* The sender of a message that was verified. */
-void book_hear_sender(struct scoll_core *core, const struct wire_bcast *wire);
+void book_learn_sender(struct scoll_core *core, const struct wire_bcast *wire);
 /* A node of the group that is to be sent to. */
 void book_look_up(struct scoll_core *core, const struct scoll_group *group,
 		  scoll_nid_t nid);
@@ -176,13 +173,10 @@ int book_share(struct scoll_core *core, struct scoll_group *group);
 /* Bytes of our own; 0: there is none. */
 uint8_t book_own(struct scoll_core *core, uint8_t ret_bytes[WIRE_ADDRESS_MAX]);
 
-/* --- start.c: for which start of its receiver a message is --- */
-
-/* The last one that the node has said; 0: none is known. */
+/* The nonce of its last known start; 0: none is known. */
 uint64_t start_of(const struct scoll_core *core, scoll_nid_t nid);
-/* The node has said so, sealed, and now. -ENOMEM. */
+/* From a sealed reply to a present request. -ENOMEM. */
 int start_learn(struct scoll_core *core, scoll_nid_t nid, uint64_t nonce);
-void starts_fini(struct scoll_core *core);
 /* Whether this is our start; without an authenticator any is. */
 bool start_is_ours(const struct scoll_core *core, uint64_t nonce);
 
@@ -221,11 +215,11 @@ int child_post_add(struct child *child, void *buf, size_t len, void *private);
 /* There will be no reply. Ignored when the outcome is known. */
 void child_fail(struct child *child, uint64_t now_ns, int status,
 		enum scoll_error_type type);
-/* Whether there is something to tell; puts it in the bcast's list. */
+/* Puts it in the bcast's list if the service has to be called. */
 void child_check(struct child *child);
-/* Take the next thing to tell. False: there is none. */
+/* Take the next reply for the service. False: there is none. */
 bool bcast_delivery_take(struct bcast *bcast, scoll_reply_t *ret_reply);
-/* What was taken has been told. */
+/* The service has it. */
 void bcast_delivery_done(struct bcast *bcast, const scoll_reply_t *reply);
 /* Everything a child holds but its outcome. */
 void child_release(struct child *child);
@@ -286,17 +280,17 @@ void bulk_parent_has(struct bcast *bcast, uint64_t now_ns, uint64_t there,
 		     int status);
 /* There will be no more of it. */
 void bulk_fail(struct bcast *bcast, uint64_t now_ns, int status);
-/* It has failed: tell everybody below. */
+/* It has failed: tell all below. */
 void bulk_spread_failure(struct bcast *bcast, uint64_t now_ns);
-/* Tell a child what is there, unless it knows or is being told. */
-void bulk_tell(struct child *child, uint64_t now_ns);
+/* Send a child how much is there, unless it knows or a notice is under way. */
+void bulk_announce(struct child *child, uint64_t now_ns);
 bool bulk_is_active(const struct bcast *bcast);
 
 /* --- abort.c --- */
 
 /* With this errno: -ECANCELED, or -ESHUTDOWN. */
 void bcast_abort(struct bcast *bcast, uint64_t now_ns, int status,
-		 bool is_told_down);
+		 bool goes_down);
 
 /* --- populate.c --- */
 

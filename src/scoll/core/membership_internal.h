@@ -22,7 +22,7 @@ struct membership_draft {
 };
 
 /*
- * Room for so many; is_rising: no by_nid is needed. Free its membership unless
+ * Space for so many; is_rising: no by_nid is needed. Free its membership unless
  * membership_finish() has it. -ENOMEM.
  */
 int membership_draft(uint32_t count, uint32_t entity_count, bool is_rising,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Short news from a parent about a request: how much of the bulk data is
- * there, that it was aborted, that there is room for reports. They come
+ * there, that it was aborted, that buffers for reports are posted. They come
  * without order; one that overtakes its broadcast waits in a small table.
  */
 #include "scoll/core/internal.h"
@@ -50,7 +50,7 @@ void bcast_notice_ended(struct notice *notice, uint64_t now_ns, int result)
 	if (!is_bulk)
 		return;
 	child->bulk_notice = NULL;
-	bulk_tell(child, now_ns);
+	bulk_announce(child, now_ns);
 }
 
 static void apply(struct bcast *bcast, uint64_t now_ns, enum wire_kind kind,

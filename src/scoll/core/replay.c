@@ -27,7 +27,7 @@ struct root {
 	uint64_t seen[REPLAY_WINDOW / WORD_BITS];  /* bit: number % window */
 	struct past_start past[REPLAY_NONCES_MAX]; /* a ring */
 	uint32_t past_count;                       /* also those gone by now */
-	uint32_t deaths_heard; /* when this start was first heard of */
+	uint32_t deaths_seen;  /* when this start was first heard of */
 	uint32_t deaths;       /* before this start */
 	uint64_t lower_nonce;  /* of messages since the last of this start */
 	uint64_t lower_number; /* the last of them */
@@ -146,17 +146,17 @@ enum replay_result replay_check(const struct scoll_replay *replay,
 }
 
 bool replay_may_be_new(const struct scoll_replay *replay, scoll_nid_t nid,
-		       uint64_t nonce, uint32_t deaths_heard, uint64_t number)
+		       uint64_t nonce, uint32_t deaths_seen, uint64_t number)
 {
 	const struct root *root = root_find(replay, nid);
-	bool has_died = root != NULL && root->deaths_heard != deaths_heard;
+	bool has_died = root != NULL && root->deaths_seen != deaths_seen;
 	enum replay_result result = root_check(root, nonce, has_died, number);
 
 	return result == REPLAY_NEW || result == REPLAY_NEW_NONCE;
 }
 
 static struct root *root_add(struct scoll_replay *replay, scoll_nid_t nid,
-			     uint64_t nonce, uint32_t deaths_heard)
+			     uint64_t nonce, uint32_t deaths_seen)
 {
 	struct root *root = calloc(1, sizeof(*root));
 
@@ -164,7 +164,7 @@ static struct root *root_add(struct scoll_replay *replay, scoll_nid_t nid,
 		return NULL;
 	root->nid = nid;
 	root->nonce = nonce;
-	root->deaths_heard = deaths_heard;
+	root->deaths_seen = deaths_seen;
 	HASH_ADD(hh, replay->table, nid, sizeof(nid), root);
 	if (!hash_was_added(root)) {
 		free(root);
@@ -177,7 +177,7 @@ static struct root *root_add(struct scoll_replay *replay, scoll_nid_t nid,
 }
 
 static void root_restart(struct root *root, uint64_t nonce,
-			 uint32_t deaths_heard)
+			 uint32_t deaths_seen)
 {
 	struct past_start *past = past_find(root, nonce);
 	uint64_t highest = past != NULL ? past->highest : 0;
@@ -188,7 +188,7 @@ static void root_restart(struct root *root, uint64_t nonce,
 	/* Of one that comes back all that was before counts as seen. */
 	memset(root->seen, highest > 0 ? 0xff : 0, sizeof(root->seen));
 	root->nonce = nonce;
-	root->deaths_heard = deaths_heard;
+	root->deaths_seen = deaths_seen;
 	root->lower_count = 0;
 	root->highest = highest;
 }
@@ -227,10 +227,10 @@ static bool lower_is_believed(struct root *root, uint64_t nonce,
 }
 
 int replay_enter(struct scoll_replay *replay, scoll_nid_t nid, uint64_t nonce,
-		 uint32_t deaths_heard, uint64_t number)
+		 uint32_t deaths_seen, uint64_t number)
 {
 	struct root *root = root_find(replay, nid);
-	bool has_died = root != NULL && root->deaths_heard != deaths_heard;
+	bool has_died = root != NULL && root->deaths_seen != deaths_seen;
 	enum replay_result result = root_check(root, nonce, has_died, number);
 
 	if (result == REPLAY_NEW_NONCE && nonce < root->nonce &&
@@ -241,11 +241,11 @@ int replay_enter(struct scoll_replay *replay, scoll_nid_t nid, uint64_t nonce,
 	if (result != REPLAY_NEW && result != REPLAY_NEW_NONCE)
 		return (int)result;
 	if (root == NULL) {
-		root = root_add(replay, nid, nonce, deaths_heard);
+		root = root_add(replay, nid, nonce, deaths_seen);
 		if (root == NULL)
 			return -ENOMEM;
 	} else if (result == REPLAY_NEW_NONCE) {
-		root_restart(root, nonce, deaths_heard);
+		root_restart(root, nonce, deaths_seen);
 	}
 	root_see(root, number);
 	if (replay->silent->prev != root) { /* not the last one already */

@@ -48,17 +48,17 @@ enum replay_result replay_check(const struct scoll_replay *replay,
 				uint64_t number);
 /*
  * Whether it may be of the start that lives, maybe after some more messages of
- * it; deaths_heard as below. Nothing is changed.
+ * it; deaths_seen as below. Nothing is changed.
  */
 bool replay_may_be_new(const struct scoll_replay *replay, scoll_nid_t root,
-		       uint64_t nonce, uint32_t deaths_heard, uint64_t number);
+		       uint64_t nonce, uint32_t deaths_seen, uint64_t number);
 /*
- * What it is, and from now on it has been seen. deaths_heard: how often
+ * What it is, and from now on it has been seen. deaths_seen: how often
  * discovery has seen the root die by now. -ENOMEM (it has not been seen); else
  * enum replay_result.
  */
 int replay_enter(struct scoll_replay *replay, scoll_nid_t root, uint64_t nonce,
-		 uint32_t deaths_heard, uint64_t number);
+		 uint32_t deaths_seen, uint64_t number);
 /*
  * How often the root's node had died when its present start began, as far as
  * can be told; after replay_enter. `deaths` is what discovery has counted by

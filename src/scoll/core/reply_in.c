@@ -271,7 +271,7 @@ static void accept_last(struct child *child, uint64_t now_ns,
 }
 
 /* What it refused was for another start. -EBADMSG: it says nothing new. */
-static int start_heard(const struct child *child, uint64_t start)
+static int start_update(const struct child *child, uint64_t start)
 {
 	struct scoll_core *core = child->bcast->core;
 
@@ -300,7 +300,7 @@ static int accept(struct post *post, uint64_t now_ns, size_t size)
 	core->stats.bytes_received += size;
 	core->stats.messages_received++;
 	if (reply.flags & WIRE_REPLY_START)
-		return start_heard(child, reply.start);
+		return start_update(child, reply.start);
 	post->size = size - WIRE_REPLY_HEAD;
 	if (reply.status == 0) {
 		post->is_arrived = true;

@@ -154,7 +154,7 @@ static int reply_check(struct bcast *bcast, const void *buf, size_t len)
 		return -EINVAL;
 	if (bcast->has_reply || bcast->error != 0)
 		return -EALREADY;
-	return len > bcast->room_size ? -EMSGSIZE : 0;
+	return len > bcast->reply_size_max ? -EMSGSIZE : 0;
 }
 
 int scoll_core_reply(scoll_request_t *request, uint64_t now_ns, const void *buf,
@@ -195,7 +195,7 @@ int scoll_core_reply_part(scoll_request_t *request, uint64_t now_ns,
 	result = reply_check(bcast, buf, len);
 	if (result < 0)
 		return result;
-	if (bcast->part_count + 1 >= bcast->room_count)
+	if (bcast->part_count + 1 >= bcast->reply_part_max)
 		return -E2BIG;
 	out = scoll_core_zalloc(core, sizeof(*out));
 	if (out == NULL)

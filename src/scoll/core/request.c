@@ -83,33 +83,33 @@ void bcast_destroy(struct bcast *bcast, uint64_t now_ns)
 	scoll_core_release(core, bcast);
 }
 
-int bcast_seat(struct bcast *bcast, struct scoll_group *group,
-	       struct choice *choice, scoll_tree_type_t tree)
+int bcast_tree_set(struct bcast *bcast, struct scoll_group *group,
+		   struct choice *choice, scoll_tree_type_t tree)
 {
 	struct scoll_core *core = bcast->core;
-	_auto_(group_tree_unrefp) struct group_tree *seat = NULL;
+	_auto_(group_tree_unrefp) struct group_tree *made = NULL;
 	struct child *children = NULL;
 	int result;
 
 	result = group_tree_get(group, choice, bcast->root, tree, bcast->order,
-				&seat);
+				&made);
 	if (result < 0)
 		return result;
-	if (seat->child_count > 0) {
-		children = scoll_core_zalloc(core, seat->child_count *
+	if (made->child_count > 0) {
+		children = scoll_core_zalloc(core, made->child_count *
 							   sizeof(*children));
 		if (children == NULL)
 			return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < seat->child_count; i++) {
+	for (uint32_t i = 0; i < made->child_count; i++) {
 		children[i].bcast = bcast;
-		children[i].place = &seat->children[i];
+		children[i].place = &made->children[i];
 	}
 	bcast->children = children;
-	bcast->children_left = seat->child_count;
-	bcast->unsent_count = seat->child_count;
+	bcast->children_left = made->child_count;
+	bcast->unsent_count = made->child_count;
 	bcast->group = group_ref(group);
-	bcast->tree = take_ptr(seat);
+	bcast->tree = take_ptr(made);
 	return 0;
 }
 
@@ -154,12 +154,12 @@ static bool run(struct bcast *bcast, uint64_t now_ns)
 	bool is_silent = bcast->service == NULL ||
 			 bcast->service->ops.incoming_reply == NULL;
 
-	if (!bcast->is_told && bulk_is_settled(bcast))
+	if (!bcast->has_run && bulk_is_settled(bcast))
 		return call(bcast, now_ns, CORE_CALLBACK_INCOMING_REQUEST);
 	if (bcast->ready != NULL && !is_silent)
 		return call(bcast, now_ns, CORE_CALLBACK_INCOMING_REPLY);
 	deliver_silently(bcast);
-	if (!bcast->is_told || bcast->children_left > 0 ||
+	if (!bcast->has_run || bcast->children_left > 0 ||
 	    bulk_is_active(bcast))
 		return false;
 	bcast_due_set(bcast, DEADLINE_NONE);

@@ -99,7 +99,8 @@ int bcast_root_create(struct scoll_group *group, struct choice *choice,
 	bcast->order = (uint8_t)core->options.order;
 	bcast->rtt_ns = core->options.rtt_ns;
 	bcast->flags = flags;
-	result = bcast_seat(bcast, group, choice, tree_of(core, group->tree));
+	result = bcast_tree_set(bcast, group, choice,
+				tree_of(core, group->tree));
 	if (result < 0) {
 		bcast_destroy(bcast, 0);
 		return result;
@@ -108,11 +109,11 @@ int bcast_root_create(struct scoll_group *group, struct choice *choice,
 		bcast->flags |= WIRE_SUBSET;
 	else
 		bcast->flags &= (uint16_t)~WIRE_ALIVE;
-	if (bcast->tree->seating.is_extra)
+	if (bcast->tree->ranking.is_extra)
 		bcast->flags |= WIRE_ROOT_EXTRA;
 	bcast->flags |= wire_auth_flags(core->options.authenticator);
-	bcast->is_told =
-		bcast->tree->rank == 0 && bcast->tree->seating.is_extra;
+	bcast->has_run =
+		bcast->tree->rank == 0 && bcast->tree->ranking.is_extra;
 	*ret_bcast = bcast;
 	return 0;
 }

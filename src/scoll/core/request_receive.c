@@ -75,8 +75,8 @@ static int bcast_make(struct admission *admission)
 	bcast->parent_tag = wire->tag;
 	bcast->parent_counter = discovery_counter(
 		admission->core->options.discovery, wire->sender);
-	bcast->room_size = wire->part_size;
-	bcast->room_count = wire->part_count;
+	bcast->reply_size_max = wire->part_size;
+	bcast->reply_part_max = wire->part_count;
 	bcast->flags = wire->flags;
 	bcast->order = wire->order;
 	bcast->rtt_ns = (uint64_t)wire->rtt_us * 1000;
@@ -219,7 +219,7 @@ static int choice_find_here(struct admission *admission)
 						: SCOLL_ERROR_DIGEST);
 }
 
-static int seat_check(struct admission *admission)
+static int parent_check(struct admission *admission)
 {
 	const struct wire_bcast *wire = admission->wire;
 	struct bcast *bcast;
@@ -229,8 +229,8 @@ static int seat_check(struct admission *admission)
 	if (result < 0)
 		return result;
 	bcast = admission->bcast;
-	result = bcast_seat(bcast, admission->group, admission->choice,
-			    wire->tree);
+	result = bcast_tree_set(bcast, admission->group, admission->choice,
+				wire->tree);
 	if (result < 0)
 		return admission_fail(admission, result,
 				      result == -ENOMEM
@@ -340,7 +340,7 @@ static void admit(struct admission *admission)
 	if (result == 0 && !admission->is_parked)
 		result = choice_find_here(admission);
 	if (result == 0 && !admission->is_parked)
-		result = seat_check(admission);
+		result = parent_check(admission);
 	if (result == 0 && !admission->is_parked)
 		result = request_make(admission);
 	choice_unref(admission->choice);
@@ -430,7 +430,7 @@ static void refuse_stale(struct scoll_core *core, uint64_t now_ns,
 
 	if (replay_may_be_new(core->replay, wire->root, wire->root_nonce,
 			      deaths, wire->number))
-		book_hear_sender(core, wire);
+		book_learn_sender(core, wire);
 	bcast_refuse_start(core, now_ns, wire->sender, wire->tag);
 }
 
@@ -481,7 +481,7 @@ static void receive_bcast(struct scoll_core *core, uint64_t now_ns,
 			      discovery_counter(core->options.discovery,
 						wire->root),
 			      seen == REPLAY_NEW_NONCE);
-	book_hear_sender(core, wire);
+	book_learn_sender(core, wire);
 	if (seen == REPLAY_NEW_NONCE)
 		group_table_node_started(core->groups, wire->root,
 					 wire->root_nonce);

@@ -46,7 +46,7 @@ static int payload_copy(struct bcast *bcast)
 {
 	size_t size = (size_t)bcast->public.srq_len;
 
-	if (size == 0 || bcast->is_told || bcast->service == NULL)
+	if (size == 0 || bcast->has_run || bcast->service == NULL)
 		return 0;
 	bcast->payload = scoll_core_alloc(bcast->core, size);
 	if (bcast->payload == NULL)
@@ -188,9 +188,9 @@ void bcast_root_fail(struct bcast *bcast, uint64_t now_ns, int status,
 		bcast->core->held_count--;
 	bcast->group->active_count++;
 	bcast->phase = PHASE_RUN;
-	if (!bcast->is_told)
+	if (!bcast->has_run)
 		bcast_failure_self(bcast, status, type);
-	bcast->is_told = true;
+	bcast->has_run = true;
 	for (uint32_t i = 0; i < bcast->tree->child_count; i++)
 		child_fail(&bcast->children[i], now_ns, status, type);
 	bcast_touch(bcast);

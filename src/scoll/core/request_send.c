@@ -29,12 +29,8 @@ int bcast_head_make(struct bcast *bcast)
 	wire->piece_count = 0;
 	if (bulk != NULL) {
 		wire->piece_count = (uint8_t)bulk->piece_count;
-		for (int i = 0; i < bulk->piece_count; i++)
-			wire->pieces[i] = (struct wire_piece){
-				.address = bulk->pieces[i].address,
-				.key = bulk->pieces[i].key,
-				.size = bulk->pieces[i].size,
-			};
+		memcpy(wire->pieces, bulk->pieces,
+		       (size_t)bulk->piece_count * sizeof(bulk->pieces[0]));
 		wire->bulk_there = bulk->there;
 	}
 	size = wire_bcast_encode(wire, auth, head);
@@ -76,7 +72,7 @@ static int head_seal(struct child *child)
 		return -ENOMEM;
 	if (child->part_size < wire.part_size)
 		wire.part_size = (uint32_t)child->part_size;
-	child->bulk_told = wire.bulk_there;
+	child->bulk_announced = wire.bulk_there;
 	return wire_bcast_seal(bcast->head, bcast->head_size,
 			       core->options.authenticator, &wire, child->head);
 }
@@ -149,7 +145,7 @@ void child_forward_begun(struct child *child, uint64_t now_ns)
 	child->state = CHILD_SENT;
 	if (--bcast->unsent_count == 0)
 		bcast->sent_ns = now_ns;
-	bulk_tell(child, now_ns);
+	bulk_announce(child, now_ns);
 }
 
 void child_forward_ended(struct child *child, uint64_t now_ns, int result)

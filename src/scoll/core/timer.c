@@ -2,8 +2,8 @@
 /*
  * Where a core finds its requests: by their deadline (a binary heap) and by
  * their name (a hash table; a root's own are not in it, nobody asks for them).
- * Both have room for every request that there is, so that nothing here fails
- * later, and both keep their memory.
+ * Both have space for every request, so that nothing here fails later, and both
+ * keep their memory.
  */
 #include "scoll/core/internal.h"
 

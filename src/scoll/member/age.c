@@ -68,7 +68,7 @@ static uint64_t at_most(uint64_t bytes, unsigned int most)
 }
 
 /* Bit 7 of each byte, gathered: the lowest byte's first. */
-static uint64_t gather(uint64_t bytes)
+static uint64_t pack(uint64_t bytes)
 {
 	return (bytes >> 7) * UINT64_C(0x0102040810204080) >> 56;
 }
@@ -82,7 +82,7 @@ static uint64_t pick(const uint8_t *block, unsigned int most, uint64_t flip)
 
 		for (unsigned int k = 0; k < 8; k++)
 			bytes |= (uint64_t)block[8 * i + k] << 8 * k;
-		bits |= gather(at_most(bytes, most) & (bytes ^ flip) << 7)
+		bits |= pack(at_most(bytes, most) & (bytes ^ flip) << 7)
 			<< 8 * i;
 	}
 	return bits;

@@ -115,7 +115,7 @@ int gossip_create(const struct gossip_options *options, uint64_t now_ns,
 	gossip->tick_ns = now_ns + gossip->cycle_ns;
 	gossip->slack_ns = GOSSIP_STEP_CYCLES * gossip->cycle_ns;
 	gossip->slack_at_ns = now_ns;
-	gossip->heard_ns = now_ns;
+	gossip->received_ns = now_ns;
 	gossip->listening_ns = now_ns;
 	result = allocate(gossip);
 	if (result < 0)
@@ -281,10 +281,10 @@ static void merge(struct gossip *gossip, const struct member_message *message,
 
 static void listen(struct gossip *gossip)
 {
-	if (gossip->now_ns - gossip->heard_ns >
+	if (gossip->now_ns - gossip->received_ns >
 	    GOSSIP_STEP_CYCLES * gossip->cycle_ns)
 		gossip->listening_ns = gossip->now_ns;
-	gossip->heard_ns = gossip->now_ns;
+	gossip->received_ns = gossip->now_ns;
 }
 
 /* Does it show that all others have us dead? */
@@ -321,7 +321,7 @@ static int check(struct gossip *gossip, const struct member_message *message)
 	if (message->nid == gossip->nid)
 		return refuse(gossip, GOSSIP_SELF, -EADDRINUSE);
 	if (roster_place(gossip->roster, message->nid) == ROSTER_NOWHERE)
-		return refuse(gossip, GOSSIP_STRANGER, -ENOENT);
+		return refuse(gossip, GOSSIP_UNKNOWN, -ENOENT);
 	return 0;
 }
 

@@ -82,10 +82,10 @@ struct gossip_options {
 enum gossip_refusal {
 	GOSSIP_MALFORMED,
 	GOSSIP_VERSION,
-	GOSSIP_ROSTER,   /* made with another list of nodes */
-	GOSSIP_STRANGER, /* its sender is not on the roster */
-	GOSSIP_SELF,     /* it says that it is from this node */
-	GOSSIP_AHEAD,    /* its cycle is further on than can be believed */
+	GOSSIP_ROSTER,  /* made with another list of nodes */
+	GOSSIP_UNKNOWN, /* its sender is not on the roster */
+	GOSSIP_SELF,    /* it says that it is from this node */
+	GOSSIP_AHEAD,   /* its cycle is further on than can be believed */
 	GOSSIP_REFUSAL_COUNT,
 };
 
@@ -119,12 +119,12 @@ void gossip_run(struct gossip *gossip, uint64_t now_ns);
 /*
  * A message has come. 0, or why it was not taken, which is also counted:
  * -EBADMSG (malformed), -EPROTONOSUPPORT (version), -ESTALE (roster),
- * -ENOENT (a stranger), -EADDRINUSE (from this node's NID), -ERANGE (its cycle
+ * -ENOENT (sender not on the roster), -EADDRINUSE (from this node's NID), -ERANGE (its cycle
  * is too far ahead).
  */
 int gossip_receive(struct gossip *gossip, uint64_t now_ns, const void *bytes,
 		   size_t size);
-/* Whom a message says that it is from. -EBADMSG, -EPROTONOSUPPORT. */
+/* The sender that a message names. -EBADMSG, -EPROTONOSUPPORT. */
 int gossip_sender(const void *bytes, size_t size, uint64_t *ret_nid);
 /*
  * Tell some nodes that this one goes; it is dead to all within age_max cycles.

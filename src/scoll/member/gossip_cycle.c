@@ -5,7 +5,7 @@
  * together are as fast as the fastest clock, and no faster.
  *
  * It begins at the time, so that it rises over restarts of the whole cluster;
- * clocks that are apart are levelled by the first word that a node hears.
+ * clocks that differ are levelled by the first message that a node receives.
  *
  * Nobody may hurry the others at will: what messages gain over this node's own
  * clock comes out of a small allowance, which grows slowly. More than that is
@@ -60,9 +60,9 @@ static void slack_refill(struct gossip *gossip)
 /* It was hurried, and those heard since the last tick are far behind. */
 static bool has_to_wait(struct gossip *gossip)
 {
-	uint64_t heard = gossip->heard_cycle;
+	uint64_t heard = gossip->received_cycle;
 
-	gossip->heard_cycle = 0;
+	gossip->received_cycle = 0;
 	slack_refill(gossip);
 	return heard > 0 && gossip->cycle >= heard + GOSSIP_STEP_CYCLES &&
 	       gossip->slack_ns < gossip->cycle_ns;
@@ -100,7 +100,7 @@ static unsigned int voices_of(const struct gossip *gossip,
 	unsigned int count = 0;
 
 	for (unsigned int i = 0; i < claim->voice_count; i++)
-		count += is_recent(gossip, claim->voices[i].heard_ns);
+		count += is_recent(gossip, claim->voices[i].received_ns);
 	return count;
 }
 
@@ -113,7 +113,8 @@ static void voice_add(struct gossip *gossip, struct claim *claim,
 	for (i = 0; i < claim->voice_count; i++) {
 		if (claim->voices[i].place == sender)
 			break;
-		if (claim->voices[i].heard_ns < claim->voices[oldest].heard_ns)
+		if (claim->voices[i].received_ns <
+		    claim->voices[oldest].received_ns)
 			oldest = i;
 	}
 	if (i == claim->voice_count) {
@@ -123,7 +124,7 @@ static void voice_add(struct gossip *gossip, struct claim *claim,
 			i = oldest;
 	}
 	claim->voices[i].place = sender;
-	claim->voices[i].heard_ns = gossip->now_ns;
+	claim->voices[i].received_ns = gossip->now_ns;
 }
 
 static uint64_t claim_now(const struct gossip *gossip,
@@ -197,7 +198,7 @@ static void go_to(struct gossip *gossip, uint64_t cycle)
 	gossip->tick_ns = gossip->now_ns + gossip->cycle_ns;
 }
 
-/* A step that the allowance has room for. */
+/* A step within the allowance. */
 static bool take_step(struct gossip *gossip, uint64_t cycles)
 {
 	uint64_t gain = gossip->tick_ns - gossip->now_ns +
@@ -276,8 +277,8 @@ bool gossip_follow(struct gossip *gossip, uint64_t now_ns, uint32_t sender,
 	if (gossip->life != LIFE_STEALTH && is_answer &&
 	    voices_of(gossip, &gossip->near) >= quorum_of(gossip))
 		gossip->is_settled = true;
-	if (cycle > gossip->heard_cycle)
-		gossip->heard_cycle = cycle;
+	if (cycle > gossip->received_cycle)
+		gossip->received_cycle = cycle;
 	if (cycle > gossip->cycle)
 		return follow_ahead(gossip, sender, cycle, has_voice);
 	if (gossip->cycle - cycle <= GOSSIP_STEP_CYCLES)

@@ -22,7 +22,7 @@ struct claim {
 	uint64_t since_ns; /* the first one who said so */
 	struct {
 		uint32_t place;
-		uint64_t heard_ns;
+		uint64_t received_ns;
 	} voices[GOSSIP_QUORUM];
 	unsigned int voice_count;
 };
@@ -49,17 +49,17 @@ struct gossip {
 	uint32_t awaited_count; /* parts asked for in this one, no answer yet */
 
 	uint64_t cycle;
-	uint64_t tick_ns;     /* when it goes up by itself */
-	uint64_t heard_cycle; /* the highest since the last tick; 0: none */
-	uint64_t slack_ns;    /* by how much others may hurry it */
-	uint64_t slack_at_ns; /* when that was counted */
-	uint64_t verdicts_ns; /* no verdicts before */
-	bool is_settled;      /* was once among a quorum that agreed */
-	struct claim near;    /* those who agree */
+	uint64_t tick_ns;        /* when it goes up by itself */
+	uint64_t received_cycle; /* the highest since the last tick; 0: none */
+	uint64_t slack_ns;       /* by how much others may hurry it */
+	uint64_t slack_at_ns;    /* when that was counted */
+	uint64_t verdicts_ns;    /* no verdicts before */
+	bool is_settled;         /* was once among a quorum that agreed */
+	struct claim near;       /* those who agree */
 	struct claim claims[CLAIM_MAX]; /* those who do not */
 
 	uint64_t listening_ns; /* since when others were heard without a gap */
-	uint64_t heard_ns;     /* the latest message of these cycles */
+	uint64_t received_ns;  /* the latest message of these cycles */
 	size_t size;           /* of the two below: whole blocks */
 	uint8_t *signs;
 	uint32_t *nonces; /* of live nodes heard themselves; 0: not yet */
@@ -72,7 +72,7 @@ void gossip_judge(struct gossip *gossip, size_t first, size_t count);
 
 /* gossip_cycle.c: time passes. */
 void gossip_pass(struct gossip *gossip, uint64_t now_ns);
-/* Nobody counts that far; there is room for as many on the wire. */
+/* Nobody counts that far; the wire format does. */
 #define CYCLE_JUMP_MAX (MESSAGE_CYCLE_MAX / 2)
 /* Take a message's cycle for what it is worth. False: it is too far ahead. */
 bool gossip_follow(struct gossip *gossip, uint64_t now_ns, uint32_t sender,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whom to tell what. In each cycle a node sends its whole view to some live
+ * Which node gets what. In each cycle a node sends its whole view to some live
  * nodes, each part as a request that is answered with the same part: a lost
  * part costs itself only, and whoever answers needs no memory of it. Half of
  * them are nodes that were heard of lately: when many have died at once, the
@@ -96,7 +96,7 @@ static uint8_t listening_cycles(const struct gossip *gossip)
 {
 	uint64_t cycles;
 
-	if (gossip->now_ns - gossip->heard_ns >
+	if (gossip->now_ns - gossip->received_ns >
 	    GOSSIP_STEP_CYCLES * gossip->cycle_ns)
 		return 0;
 	cycles = (gossip->now_ns - gossip->listening_ns) / gossip->cycle_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Places are dense and never change: a roster only grows, at its end. Seats
+ * Places are dense and never change: a roster only grows, at its end. Entries
  * are allocated one by one, because the hash table points at them.
  */
 #include "scoll/member/roster.h"
@@ -15,23 +15,23 @@
 
 #define CAPACITY_MIN 16
 
-struct member_seat {
+struct roster_entry {
 	uint64_t nid;
 	uint32_t place;
 	UT_hash_handle hh;
 };
 
 struct roster {
-	struct member_seat **seats;
+	struct roster_entry **entries;
 	size_t count;
 	size_t capacity;
-	struct member_seat *by_nid;
+	struct roster_entry *by_nid;
 };
 
 static int reserve(struct roster *roster, size_t count)
 {
 	size_t capacity = roster->capacity;
-	struct member_seat **seats;
+	struct roster_entry **entries;
 
 	if (count > ROSTER_NODE_MAX)
 		return -ENOSPC;
@@ -41,11 +41,11 @@ static int reserve(struct roster *roster, size_t count)
 		capacity = CAPACITY_MIN;
 	while (capacity < count)
 		capacity *= 2;
-	seats = reallocarray(roster->seats, capacity,
-			     sizeof(struct member_seat *));
-	if (seats == NULL)
+	entries = reallocarray(roster->entries, capacity,
+			       sizeof(struct roster_entry *));
+	if (entries == NULL)
 		return -ENOMEM;
-	roster->seats = seats;
+	roster->entries = entries;
 	roster->capacity = capacity;
 	return 0;
 }
@@ -74,14 +74,14 @@ void roster_destroy(struct roster *roster)
 		return;
 	HASH_CLEAR(hh, roster->by_nid);
 	for (size_t i = 0; i < roster->count; i++)
-		free(roster->seats[i]);
-	free(roster->seats);
+		free(roster->entries[i]);
+	free(roster->entries);
 	free(roster);
 }
 
 int roster_add(struct roster *roster, uint64_t nid, uint32_t *ret_place)
 {
-	struct member_seat *seat;
+	struct roster_entry *entry;
 	int result;
 
 	if (roster_place(roster, nid) != ROSTER_NOWHERE)
@@ -89,18 +89,18 @@ int roster_add(struct roster *roster, uint64_t nid, uint32_t *ret_place)
 	result = reserve(roster, roster->count + 1);
 	if (result < 0)
 		return result;
-	seat = calloc(1, sizeof(*seat));
-	if (seat == NULL)
+	entry = calloc(1, sizeof(*entry));
+	if (entry == NULL)
 		return -ENOMEM;
-	seat->nid = nid;
-	seat->place = (uint32_t)roster->count;
-	HASH_ADD(hh, roster->by_nid, nid, sizeof(seat->nid), seat);
-	if (!hash_was_added(seat)) {
-		free(seat);
+	entry->nid = nid;
+	entry->place = (uint32_t)roster->count;
+	HASH_ADD(hh, roster->by_nid, nid, sizeof(entry->nid), entry);
+	if (!hash_was_added(entry)) {
+		free(entry);
 		return -ENOMEM;
 	}
-	roster->seats[roster->count++] = seat;
-	*ret_place = seat->place;
+	roster->entries[roster->count++] = entry;
+	*ret_place = entry->place;
 	return 0;
 }
 
@@ -112,15 +112,15 @@ size_t roster_count(const struct roster *roster)
 uint64_t roster_nid(const struct roster *roster, uint32_t place)
 {
 	assert(place < roster->count);
-	return roster->seats[place]->nid;
+	return roster->entries[place]->nid;
 }
 
 uint32_t roster_place(const struct roster *roster, uint64_t nid)
 {
-	const struct member_seat *seat;
+	const struct roster_entry *entry;
 
-	HASH_FIND(hh, roster->by_nid, &nid, sizeof(nid), seat);
-	return seat != NULL ? seat->place : ROSTER_NOWHERE;
+	HASH_FIND(hh, roster->by_nid, &nid, sizeof(nid), entry);
+	return entry != NULL ? entry->place : ROSTER_NOWHERE;
 }
 
 void roster_digest(const struct roster *roster,
@@ -133,7 +133,7 @@ void roster_digest(const struct roster *roster,
 		uint8_t bytes[sizeof(uint64_t)];
 
 		for (size_t k = 0; k < sizeof(bytes); k++)
-			bytes[k] = (uint8_t)(roster->seats[i]->nid >> 8 * k);
+			bytes[k] = (uint8_t)(roster->entries[i]->nid >> 8 * k);
 		crypto_generichash_update(&state, bytes, sizeof(bytes));
 	}
 	crypto_generichash_final(&state, ret_digest, ROSTER_DIGEST_SIZE);

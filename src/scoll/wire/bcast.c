@@ -80,7 +80,7 @@ static bool bulk_is_valid(const struct wire_bcast *bcast)
 	return size >= bcast->bulk_size;
 }
 
-static bool room_is_valid(uint32_t part_size, uint16_t part_count)
+static bool reply_parts_are_valid(uint32_t part_size, uint16_t part_count)
 {
 	return part_size <= SCOLL_REPLY_PART_MAX &&
 	       part_count <= SCOLL_REPLY_PARTS_MAX;
@@ -100,7 +100,7 @@ static bool bcast_is_valid(const struct wire_bcast *bcast)
 
 	if (!flags_are_valid(flags) || !bulk_is_valid(bcast) ||
 	    !address_is_valid(bcast) || !tag_is_valid(bcast->tag) ||
-	    !room_is_valid(bcast->part_size, bcast->part_count) ||
+	    !reply_parts_are_valid(bcast->part_size, bcast->part_count) ||
 	    bcast->service_timeout_ns > INT64_MAX ||
 	    bcast->order > SCOLL_ORDER_RANK || bcast->root == SCOLL_NID_ANY ||
 	    bcast->sender == SCOLL_NID_ANY)
@@ -265,7 +265,7 @@ int wire_bcast_seal(const uint8_t *head, size_t head_size,
 	struct writer writer;
 
 	if (!tag_is_valid(child->tag) ||
-	    !room_is_valid(child->part_size, child->part_count))
+	    !reply_parts_are_valid(child->part_size, child->part_count))
 		return -EINVAL;
 	if (head[OFFSET_PIECE_COUNT] > 0 && child->bulk_there > read_u64(&bulk))
 		return -EINVAL;

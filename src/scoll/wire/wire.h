@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "scoll.h"
+#include "scoll/transport/transport.h"
 
 #define WIRE_BCAST_BASE     128 /* bytes of a head without its optional parts */
 #define WIRE_BCAST_HEAD_MAX 1185 /* with all of them and the longest seal */
@@ -39,7 +40,7 @@
 #define WIRE_ADDRESS_MAX         64 /* bytes, without zeros at its end */
 
 /* A tag is of one child of one request; the lower bits are the part's. */
-#define WIRE_TAG_PART_BITS 12
+#define WIRE_TAG_PART_BITS TRANSPORT_TAG_PART_BITS
 #define WIRE_TAG_PART_MASK ((UINT64_C(1) << WIRE_TAG_PART_BITS) - 1)
 #define WIRE_TAG_REPORT    1024 /* parts from here on are reports */
 #define WIRE_REPORTS_MAX   3072 /* of one reply */
@@ -108,13 +109,6 @@ enum wire_flag {
 /* Those that all broadcasts have with this authenticator. */
 uint16_t wire_auth_flags(const struct scoll_authenticator *auth);
 
-/* A piece of the parent's memory. */
-struct wire_piece {
-	uint64_t address;
-	uint64_t key;
-	uint64_t size;
-};
-
 /* The head and body of a broadcast. Pointers are views. */
 struct wire_bcast {
 	uint16_t flags;
@@ -149,7 +143,7 @@ struct wire_bcast {
 	uint64_t bulk_size;
 	uint64_t bulk_there; /* bytes that the sender has already */
 	uint8_t piece_count; /* 0 only with bulk_size 0 */
-	struct wire_piece pieces[SCOLL_BULK_IOVS_MAX];
+	struct remote_piece pieces[SCOLL_BULK_IOVS_MAX]; /* the sender's */
 
 	/* The body, in its order. */
 	const uint8_t *params;

@@ -490,7 +490,7 @@ struct seen {
 	int count;
 	scoll_nid_t nid;
 	enum scoll_liveness news;
-	bool is_told;
+	bool has_run;
 };
 
 static void notified(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
@@ -500,7 +500,7 @@ static void notified(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
 	seen->count++;
 	seen->nid = nid;
 	seen->news = news;
-	seen->is_told = true;
+	seen->has_run = true;
 }
 
 static void discovery_F14_given_is_told_asked_and_notified(void **state)
@@ -514,20 +514,20 @@ static void discovery_F14_given_is_told_asked_and_notified(void **state)
 	scoll_peer_notify(scoll, notified, &seen);
 	assert_int_equal(scoll_peer_set(scoll, crowd_nid(1), SCOLL_DEAD), 0);
 	assert_int_equal(seen.count, 0); /* not from inside */
-	crowd_until(people, 1, &seen.is_told);
+	crowd_until(people, 1, &seen.has_run);
 	assert_int_equal(seen.count, 1);
 	assert_int_equal(seen.nid, crowd_nid(1));
 	assert_int_equal(seen.news, SCOLL_DEAD);
 	assert_int_equal(scoll_peer_query(scoll, crowd_nid(1)), SCOLL_DEAD);
 	assert_int_equal(scoll_peer_deaths(scoll, crowd_nid(1)), 1);
-	seen.is_told = false;
+	seen.has_run = false;
 	assert_int_equal(scoll_peer_set(scoll, crowd_nid(1), SCOLL_ALIVE), 0);
-	crowd_until(people, 1, &seen.is_told);
+	crowd_until(people, 1, &seen.has_run);
 	assert_int_equal(seen.news, SCOLL_ALIVE);
-	seen.is_told = false;
+	seen.has_run = false;
 	assert_int_equal(scoll_peer_set(scoll, crowd_nid(1), SCOLL_REBOOTED),
 			 0);
-	crowd_until(people, 1, &seen.is_told);
+	crowd_until(people, 1, &seen.has_run);
 	assert_int_equal(seen.news, SCOLL_REBOOTED);
 	assert_int_equal(scoll_peer_deaths(scoll, crowd_nid(1)), 2);
 	assert_int_equal(scoll_peer_query(scoll, crowd_nid(1)), SCOLL_ALIVE);
@@ -582,7 +582,7 @@ static void gossip_F14_members_find_each_other_and_a_death(void **state)
 	/* It goes with a word; the others take note. */
 	scoll_peer_notify(people[0].scoll, notified, &seen);
 	person_close(&people[COUNT - 1]);
-	crowd_until(people, COUNT - 1, &seen.is_told);
+	crowd_until(people, COUNT - 1, &seen.has_run);
 	assert_int_equal(seen.nid, nids[COUNT - 1]);
 	assert_int_equal(seen.news, SCOLL_DEAD);
 	assert_int_equal(scoll_peer_deaths(people[0].scoll, nids[COUNT - 1]),

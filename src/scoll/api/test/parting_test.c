@@ -79,7 +79,7 @@ static uint64_t now_ns(void)
 struct seen {
 	int count;
 	scoll_nid_t first;
-	bool is_told;
+	bool has_run;
 };
 
 static void notified(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
@@ -90,7 +90,7 @@ static void notified(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
 		return;
 	if (seen->count++ == 0)
 		seen->first = nid;
-	seen->is_told = seen->count == 2;
+	seen->has_run = seen->count == 2;
 }
 
 /*
@@ -118,7 +118,7 @@ static void leave_D08_is_heard_before_a_silence(void **state)
 	}
 	assert_int_equal(seen.count, 0);
 	person_close(&people[3]);
-	crowd_until(people, 2, &seen.is_told);
+	crowd_until(people, 2, &seen.has_run);
 	assert_int_equal(seen.first, nids[3]);
 }
 

@@ -352,23 +352,23 @@ static void decode_rejects_what_is_no_choice(void **state)
 	assert_int_equal(decoded(bits_far, sizeof(bits_far)), -EBADMSG);
 }
 
-/* --- seatings --- */
+/* --- rankings --- */
 
 /* Against the list of the choice, turned so that the root is first. */
-static void assert_seated(const struct choice *choice, scoll_nid_t root)
+static void assert_ranked(const struct choice *choice, scoll_nid_t root)
 {
 	int place = choice_place(choice, root);
 	uint32_t entities[COUNT + 2] = { 0 }, count = 0;
-	struct seating seating;
+	struct ranking ranking;
 	scoll_target_t target;
 
-	seating_init(choice, root, &seating);
-	assert_int_equal(seating.is_extra, place < 0);
-	assert_int_equal(seating.count, choice->count + (place < 0));
+	ranking_init(choice, root, &ranking);
+	assert_int_equal(ranking.is_extra, place < 0);
+	assert_int_equal(ranking.count, choice->count + (place < 0));
 	if (place < 0) {
-		assert_int_equal(seating_nid(&seating, 0), root);
-		assert_int_equal(seating_rank(&seating, root), 0);
-		seating_target(&seating, 0, &target);
+		assert_int_equal(ranking_nid(&ranking, 0), root);
+		assert_int_equal(ranking_rank(&ranking, root), 0);
+		ranking_target(&ranking, 0, &target);
 		assert_int_equal(target.nid, root);
 		assert_int_equal(target.count, 0);
 		entities[++count] = 0;
@@ -378,36 +378,36 @@ static void assert_seated(const struct choice *choice, scoll_nid_t root)
 		uint32_t index = choice_index(choice, ((uint32_t)place + i) %
 							      choice->count);
 
-		assert_int_equal(seating_nid(&seating, count), NID(index));
-		assert_int_equal(seating_rank(&seating, NID(index)), count);
-		seating_target(&seating, count, &target);
+		assert_int_equal(ranking_nid(&ranking, count), NID(index));
+		assert_int_equal(ranking_rank(&ranking, NID(index)), count);
+		ranking_target(&ranking, count, &target);
 		assert_int_equal(target.nid, NID(index));
 		assert_int_equal(target.count, ON(index));
 		entities[count + 1] = entities[count] + ON(index);
 	}
-	assert_int_equal(count, seating.count);
+	assert_int_equal(count, ranking.count);
 	for (uint32_t from = 0; from <= count; from += 1 + from / 7)
 		for (uint32_t to = from; to <= count; to++)
-			assert_int_equal(seating_entities(&seating, from,
+			assert_int_equal(ranking_entities(&ranking, from,
 							  to - from),
 					 entities[to] - entities[from]);
-	assert_int_equal(seating_rank(&seating, 7), -ENOENT);
+	assert_int_equal(ranking_rank(&ranking, 7), -ENOENT);
 }
 
 /* Any member finds itself and all others, whoever is the root. */
-static void seating_G12_is_computed_for_any_root(void **state)
+static void ranking_G12_is_computed_for_any_root(void **state)
 {
 	uint64_t words[4] = { 0xff00ff00f0f01234, 0x1, 0xffff, 0x80 };
 	struct choice *all, *some = of_bits(words);
 
 	assert_int_equal(choice_all(membership, &all), 0);
 	for (uint32_t i = 0; i < COUNT; i += 11) {
-		assert_seated(all, NID(i));
-		assert_seated(some, NID(i)); /* also those not in it */
+		assert_ranked(all, NID(i));
+		assert_ranked(some, NID(i)); /* also those not in it */
 	}
-	assert_seated(all, NID(COUNT - 1));
-	assert_seated(all, 1000000);
-	assert_seated(some, 1000000);
+	assert_ranked(all, NID(COUNT - 1));
+	assert_ranked(all, 1000000);
+	assert_ranked(some, 1000000);
 	choice_unref(all);
 	choice_unref(some);
 }
@@ -458,7 +458,7 @@ int main(void)
 		test_of(nobody_is_no_choice),
 		test_of(union_has_who_is_in_one_of_two),
 		test_of(decode_rejects_what_is_no_choice),
-		test_of(seating_G12_is_computed_for_any_root),
+		test_of(ranking_G12_is_computed_for_any_root),
 		test_of(end_of_memory_leaves_no_choice_behind),
 	};
 

@@ -124,15 +124,15 @@ static void tree_check(struct scoll_group *group, struct choice *choice,
 	struct group_tree *trees[COUNT + 1] = { NULL };
 	struct group_table *tables[COUNT + 1];
 	uint32_t nodes = 0, entities = 0;
-	struct seating seating;
+	struct ranking ranking;
 
-	seating_init(choice, root, &seating);
-	for (uint32_t rank = 0; rank < seating.count; rank++) {
+	ranking_init(choice, root, &ranking);
+	for (uint32_t rank = 0; rank < ranking.count; rank++) {
 		tables[rank] =
-			group_bed_table(&bed, seating_nid(&seating, rank), 0);
+			group_bed_table(&bed, ranking_nid(&ranking, rank), 0);
 		trees[rank] = tree_at(tables[rank], group, choice, root, type);
 	}
-	for (uint32_t rank = 0; rank < seating.count; rank++) {
+	for (uint32_t rank = 0; rank < ranking.count; rank++) {
 		const struct group_tree *tree = trees[rank], *parent;
 		struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
 		uint32_t below = 0;
@@ -149,8 +149,8 @@ static void tree_check(struct scoll_group *group, struct choice *choice,
 			continue;
 		parent = trees[tree->parent_rank];
 		assert_int_equal(tree->parent,
-				 seating_nid(&seating, tree->parent_rank));
-		child = child_index(parent, seating_nid(&seating, rank));
+				 ranking_nid(&ranking, tree->parent_rank));
+		child = child_index(parent, ranking_nid(&ranking, rank));
 		assert_true(child >= 0);
 		assert_int_equal(parent->children[child].rank, rank);
 		assert_int_equal(parent->children[child].nodes, tree->nodes);
@@ -159,9 +159,9 @@ static void tree_check(struct scoll_group *group, struct choice *choice,
 		assert_int_equal(parent->children[child].depth, tree->depth);
 		assert_int_equal(child_index(tree, tree->parent), -1);
 	}
-	assert_int_equal(nodes, seating.count);
+	assert_int_equal(nodes, ranking.count);
 	assert_int_equal(entities, choice->entity_count);
-	for (uint32_t rank = 0; rank < seating.count; rank++) {
+	for (uint32_t rank = 0; rank < ranking.count; rank++) {
 		group_tree_unref(trees[rank]);
 		group_table_destroy(tables[rank]);
 	}

@@ -497,7 +497,7 @@ static void what_cannot_be_meant_for_us_is_refused_and_counted(void **state)
 	assert_refused(lab, GOSSIP_ROSTER, -ESTALE);
 	lab_message(lab, 1, cycle_of(lab));
 	lab->message.nid = 99;
-	assert_refused(lab, GOSSIP_STRANGER, -ENOENT);
+	assert_refused(lab, GOSSIP_UNKNOWN, -ENOENT);
 	lab_message(lab, 0, cycle_of(lab));
 	assert_refused(lab, GOSSIP_SELF, -EADDRINUSE);
 	lab_message(lab, 1, cycle_of(lab));

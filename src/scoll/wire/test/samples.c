@@ -132,8 +132,8 @@ struct wire_bcast sample_full(void)
 	bcast.bulk_size = 3000;
 	bcast.bulk_there = 1000;
 	bcast.piece_count = 2;
-	bcast.pieces[0] = (struct wire_piece){ 0x7f0000001000, 0x99, 2000 };
-	bcast.pieces[1] = (struct wire_piece){ 0x7f0000009000, 0x9a, 1000 };
+	bcast.pieces[0] = (struct remote_piece){ 0x7f0000001000, 0x99, 2000 };
+	bcast.pieces[1] = (struct remote_piece){ 0x7f0000009000, 0x9a, 1000 };
 	bcast.params = params;
 	bcast.params_size = sizeof(params) - 1;
 	bcast.choice = choice;

@@ -93,7 +93,7 @@ static void size_of_bulk_data_is_signed_and_not_its_place(void **state)
 	sample_bcast_encode(&bcast, &bed.root.auth, bed.bytes);
 	assert_int_equal(wire_bcast_sign(&bcast, &bed.root.auth), 0);
 	assert_int_equal(sent(&bed, &bcast), WIRE_OK);
-	bcast.pieces[0] = (struct wire_piece){ 0x1000, 7, 4000 };
+	bcast.pieces[0] = (struct remote_piece){ 0x1000, 7, 4000 };
 	bcast.piece_count = 1;
 	bcast.bulk_there = 0;
 	assert_int_equal(sent(&bed, &bcast), WIRE_OK);
