@@ -40,13 +40,21 @@ touch "$work/tree/usr/lib/fairlead/slurm/prolog"
 expect_exit 0 make --no-print-directory -C "$root" install DESTDIR="$work/tree"
 names() { # of files, as either has them
 	sed 's,^\.,,; s,^/lib/,/usr/lib/,; s,\.gz$,,' | grep -v '/$' |
-		grep -v '^/usr/share/doc/.*/\(changelog\|copyright\|.*\.md\)$' | sort
+		grep -v '^/usr/share/doc/.*/\(changelog\|copyright\)$' | sort
 }
 for package in "$work"/out/*.deb; do
 	dpkg-deb --fsys-tarfile "$package" | tar -tf -
 done | names >"$work/packaged"
 (cd "$work/tree" && find . ! -type d) | names >"$work/installed"
 expect_exit 0 diff "$work/packaged" "$work/installed"
+# Installed pages link only to what is installed; a name with a dot is a file.
+(cd "$work/tree/usr/share/doc/fairlead" && find . -name '*.md' | while read -r page; do
+	grep -oE '\]\([^)# ]+\.[a-z]+' "$page" | sed 's/^](//' | grep -v '^http' | sort -u |
+		while read -r link; do
+			[ -e "${page%/*}/$link" ] || echo "$page: $link is missing"
+		done
+done) >"$work/links"
+is "$(cat "$work/links")" '' 'links of installed pages to what is missing'
 expect_exit 0 make --no-print-directory -C "$root" uninstall DESTDIR="$work/tree"
 is "$(find "$work/tree" ! -type d -o -name '*fairlead*' 2>&1)" '' 'what uninstall has left'
 packages_end
