@@ -12,9 +12,9 @@
  *
  * Who owns what. Identifiers (VNIs, contexts) are handed out, held and
  * quarantined by the manager's core, never by a driver: `reserve` only says
- * how many it needs of which pool. The same goes for random bytes. What a lane made on a node is described by
- * the driver in a small opaque record, which the node keeps in its journal
- * and hands back to `revoke` and `env`.
+ * how many it needs of which pool. The same goes for random bytes. The driver
+ * describes what a lane made on a node in a small opaque record, which the node
+ * keeps in its journal and hands back to `revoke` and `env`.
  *
  * Threads: each half is called from one thread. Node operations may block for
  * a few milliseconds, never for the completion of somebody else's work: a
@@ -64,10 +64,10 @@ extern "C" {
  * A pool of identifiers that the driver wants the core to keep. An identifier
  * of most pools has one holder.
  *
- * A pool of *runs* is for what is unique where it is used only: a lane holds
- * identifiers that follow each other, the run, on all *positions* of a range,
- * and another lane may hold the same on positions that are not in it. Round
- * robin is not for these: the lowest run that is free is taken.
+ * A pool of *runs*: identifiers need be unique only within a range of
+ * *positions*. A lane holds consecutive identifiers, the run, on all positions
+ * of its range, and another lane may hold the same on other positions. The
+ * lowest free run is taken, not the next in turn.
  */
 struct fairlead_pool_spec {
 	char name[FAIRLEAD_POOL_NAME_MAX + 1]; /* "vni" */
@@ -80,7 +80,7 @@ struct fairlead_pool_spec {
 	uint32_t positions;
 };
 
-/* So many identifiers in one piece, on the positions low to high. */
+/* Consecutive identifiers, on the positions low to high. */
 struct fairlead_run {
 	uint32_t low;
 	uint32_t high;
@@ -414,9 +414,8 @@ struct fairlead_node_ops {
 		       void *arg, struct fairlead_error *ret_error);
 
 	/*
-	 * Optional. In each task, before exec, as the job's owner. Launchers
-	 * call it from the elan3 driver on, the first to need it; until then
-	 * nothing does.
+	 * Optional. Called in each task before exec, as the owner. Only elan3
+	 * has it.
 	 */
 	int (*task)(const struct fairlead_lane *lane,
 		    const struct fairlead_record *record, uint32_t rank,

@@ -412,8 +412,8 @@ int rms_detach(struct rms_port *port);
  *
  * EINVAL        the capability has no such rank
  * EMSGSIZE      size is above RMS_MESSAGE_MAX
- * EHOSTUNREACH  the rank is on another node, and where its adapter is was not
- *               told
+ * EHOSTUNREACH  the rank is on another node whose adapter's address is not
+ *               known
  * ETIMEDOUT     nobody has taken it, as far as is known: it may come still
  * EPERM         the caller is not who attached
  * ECONNRESET    the port is not attached any more: the program or its
