@@ -30,25 +30,24 @@ struct vnis_settings {
 };
 
 /* Their rows of the table of settings; pool_type: of the setting vni_pool. */
-#define VNIS_SETTINGS(pool_type, pool_default, pool_help, count_max)          \
-	{ "vni_pool",                                                         \
-	  &(pool_type),                                                       \
-	  offsetof(struct vnis_settings, pool),                               \
-	  pool_default,                                                       \
-	  0,                                                                  \
-	  pool_help },                                                        \
-		VNIS_SETTING("default_vnis", settings_number, default_count,  \
-			     "1",                                             \
-			     "VNIs of a job that does not say. With 0, jobs " \
-			     "ask for a "                                     \
-			     "lane; otherwise they ask to have none.",        \
-			     count_max),                                      \
-		VNIS_SETTING(                                                 \
-			"reserve_fatal", settings_bool, is_reserve_fatal,     \
-			"true",                                               \
-			"*true*: a job that cannot get its VNIs fails. "      \
-			"*false*: "                                           \
-			"it runs without a lane, and its event says why.",    \
+#define VNIS_SETTINGS(pool_type, pool_default, pool_help, count_max)         \
+	{ "vni_pool",                                                        \
+	  &(pool_type),                                                      \
+	  offsetof(struct vnis_settings, pool),                              \
+	  pool_default,                                                      \
+	  0,                                                                 \
+	  pool_help },                                                       \
+		VNIS_SETTING(                                                \
+			"default_vnis", settings_number, default_count, "1", \
+			"Default number of VNIs of a job. 0: jobs have a "   \
+			"lane only on request.",                             \
+			count_max),                                          \
+		VNIS_SETTING(                                                \
+			"reserve_fatal", settings_bool, is_reserve_fatal,    \
+			"true",                                              \
+			"*true*: a job that cannot get its VNIs fails. "     \
+			"*false*: "                                          \
+			"it runs without a lane, and its event says why.",   \
 			0)
 #define VNIS_SETTING(name, type, member, value, help, max)                     \
 	{                                                                      \

@@ -131,8 +131,8 @@ static const struct fairlead_setting_spec specs[] = {
 		      "VNIs of jobs, within 1-16777215.", ETHERNET_VNIS_MAX),
 	{ "traffic_classes", &type_classes, AT(policy),
 	  "LOW_LATENCY,BEST_EFFORT", 0,
-	  "Classes that jobs may request. The first is the default of a job "
-	  "that requests none." },
+	  "Classes that jobs may request, by default all. The first is the "
+	  "default of packets." },
 	{ "rate_reserved", &type_rate, AT(policy.reserved_mbit), "none", 0,
 	  "Default and upper limit of a job's reserved rate, on each rail of "
 	  "each node." },
