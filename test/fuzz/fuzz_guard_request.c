@@ -86,8 +86,8 @@ static void reply_check(const struct writer *bytes)
 
 	fuzz_check(guard_reply_decode(bytes->data, bytes->size, &reply) == 0);
 	/* Nobody has signed anything. */
-	fuzz_check(reply.op == 0 && reply.epoch == 0 && reply.owed_count == 0 &&
-		   reply.grant_count <= 1);
+	fuzz_check(reply.op == 0 && reply.epoch == 0 &&
+		   reply.pending_count == 0 && reply.grant_count <= 1);
 	guard_reply_fini(&reply);
 }
 

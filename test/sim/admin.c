@@ -554,7 +554,7 @@ static void nodes_seen(void *ctx, json_t *answer)
 		    json_is_true(json_object_get(item, "drain_pending")) ||
 		    strcmp(text_of(item, "state"), "up") != 0 ||
 		    json_integer_value(json_object_get(item, "grants")) != 0 ||
-		    json_integer_value(json_object_get(item, "owes")) != 0)
+		    json_integer_value(json_object_get(item, "pending")) != 0)
 			admin->nodes_are_well = false;
 		if (json_array_size(json_object_get(item, "withheld")) > 0) {
 			admin->nodes_are_well = false;

@@ -93,6 +93,6 @@ bool node_expects_revoke(const struct node *node, const char *key);
 const char *node_environment(const struct node *node, const char *key,
 			     uid_t *ret_uid);
 unsigned int node_environment_count(const struct node *node);
-/* Grants in the journal of the guard, and confirmations that it owes. */
+/* Grants in the journal of the guard, and pending confirmations. */
 unsigned int node_grant_count(const struct node *node);
-unsigned int node_owed_count(const struct node *node);
+unsigned int node_pending_count(const struct node *node);

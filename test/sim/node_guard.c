@@ -57,7 +57,7 @@ static const char *result_name(int result)
 
 static const char *const request_names[] = {
 	[GUARD_COMMAND] = "command", [GUARD_REGISTER] = "register",
-	[GUARD_GRANTS] = "grants",   [GUARD_OWED] = "owed",
+	[GUARD_GRANTS] = "grants",   [GUARD_PENDING] = "pending",
 	[GUARD_ANSWER] = "answer",   [GUARD_REVOKE] = "revoke",
 	[GUARD_DESTROY] = "destroy", [GUARD_ENVIRONMENT] = "env",
 	[GUARD_RELOAD] = "reload",   [GUARD_HOPS] = "hops",
@@ -360,7 +360,7 @@ static unsigned int count(const struct node *node, enum guard_type type)
 		world_fail(node->world, "%s: the guard does not answer",
 			   node->name);
 	result = type == GUARD_GRANTS ? (unsigned int)reply.grant_count
-				      : reply.owed_count;
+				      : reply.pending_count;
 	guard_reply_fini(&reply);
 	writer_fini(&asked);
 	writer_fini(&answered);
@@ -372,7 +372,7 @@ unsigned int node_grant_count(const struct node *node)
 	return count(node, GUARD_GRANTS);
 }
 
-unsigned int node_owed_count(const struct node *node)
+unsigned int node_pending_count(const struct node *node)
 {
-	return count(node, GUARD_OWED);
+	return count(node, GUARD_PENDING);
 }

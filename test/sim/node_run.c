@@ -100,8 +100,8 @@ static void records_follow(struct node *node, const uint8_t *bytes, size_t size,
 		case LEDGER_EPOCH:
 			coverage_add(coverage, "guard:epoch", !is_rewrite);
 			break;
-		case LEDGER_OWED:
-			coverage_add(coverage, "guard:owed", !is_rewrite);
+		case LEDGER_PENDING:
+			coverage_add(coverage, "guard:pending", !is_rewrite);
 			break;
 		case LEDGER_ACKNOWLEDGED:
 			coverage_add(coverage, "guard:acknowledged",

@@ -638,9 +638,10 @@ void oracle_check_empty(struct oracle *oracle)
 				   "%u grants are left in the journal "
 				   "of %s",
 				   count, node_name(node));
-		count = node_owed_count(node);
+		count = node_pending_count(node);
 		if (count > 0)
-			world_fail(world, "%s still owes %u confirmations",
+			world_fail(world,
+				   "%s still has %u pending confirmations",
 				   node_name(node), count);
 	}
 	coverage_hit(world->coverage, "check:nothing-left");

@@ -210,7 +210,7 @@ stick() { # stick KEY: of a job on n1 that is over, a VNI that waits; into $vni
 	fairlead release "$grant" >/dev/null
 	is_quarantined 1 || fail 'nothing is in quarantine'
 }
-unstick() { # it was freed by word; the node does what it owes when it can
+unstick() { # an operator freed it; the node reports later
 	is_quarantined 0 || fail 'it still waits'
 	holds "$(event "$grant" confirm)" 'length == 1 and .[0].how == "waived"'
 	nic n1 clear

@@ -14,7 +14,7 @@ knowledge() {
 	json_of list
 	json_of pools
 	json_of quarantine list
-	json_of node list | gojq '[.nodes[] | {name, incarnation, drained, reason, grants, owes}]'
+	json_of node list | gojq '[.nodes[] | {name, incarnation, drained, reason, grants, pending}]'
 	fairlead eventlog jm/active
 }
 epoch() {

@@ -82,7 +82,7 @@ static void print_nodes(struct cli *cli, const json_t *answer)
 		{ "VERSION", 0, "version" },
 		{ "INCARNATION", 0, "incarnation", format_incarnation },
 		{ "GRANTS", COLUMN_RIGHT, "grants" },
-		{ "PENDING", COLUMN_RIGHT, "owes" },
+		{ "PENDING", COLUMN_RIGHT, "pending" },
 		{ "LOST", COLUMN_RIGHT, "lost", format_count },
 		{ "WITHHELD", COLUMN_WRAP, NULL, format_withheld },
 		{ "REASON", COLUMN_WRAP, "reason" },

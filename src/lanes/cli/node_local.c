@@ -23,7 +23,7 @@ static void print_link(FILE *out, const json_t *manager)
 /* What the manager knows of this node. */
 static void print_drained(FILE *out, const json_t *status)
 {
-	long long pending = output_number(status, "owes");
+	long long pending = output_number(status, "pending");
 
 	if (json_is_true(json_object_get(status, "drained")))
 		fprintf(out, "drained: %s\n", output_text(status, "reason"));

@@ -93,7 +93,7 @@ static const struct layout_field registration_fields[] = {
 		    COLLECTIVE_ADDRESS_MAX),
 	LAYOUT_BLOB(struct registration, proof, proof_size,
 		    COMMAND_HEADER_SIZE),
-	LAYOUT_NUMBER(struct registration, owed_count, 0, UINT32_MAX),
+	LAYOUT_NUMBER(struct registration, pending_count, 0, UINT32_MAX),
 	INVENTORY_FIELDS,
 };
 

@@ -103,7 +103,7 @@ struct registration_driver {
 	char name[FAIRLEAD_DRIVER_NAME_MAX + 1];
 	bool is_usable;
 	char detail[DRIVER_DETAIL_MAX + 1];
-	struct fairlead_place place; /* size 0: it told none */
+	struct fairlead_place place; /* size 0: it has none */
 };
 
 struct registration {
@@ -118,7 +118,7 @@ struct registration {
 	size_t address_size;    /* 0: it has none */
 	const uint8_t *proof;   /* an epoch proof */
 	size_t proof_size;      /* COMMAND_HEADER_SIZE, or 0: none obeyed yet */
-	uint32_t owed_count;    /* confirmations of its own that are to come */
+	uint32_t pending_count; /* pending confirmations */
 	const struct registration_grant *grants;
 	size_t grant_count;
 	const struct registration_object *objects;

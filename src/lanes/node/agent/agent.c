@@ -101,7 +101,7 @@ static void grant_take(struct agent *agent, const struct guard_grant *shown)
 
 int agent_guard_received(struct agent *agent, const void *bytes, size_t size)
 {
-	uint32_t owed_before = agent->owed_count;
+	uint32_t pending_before = agent->pending_count;
 	struct guard_reply reply;
 	struct agent_ask *ask = agent->asks;
 	int result = memory_check(guard_reply_decode(bytes, size, &reply));
@@ -115,7 +115,7 @@ int agent_guard_received(struct agent *agent, const void *bytes, size_t size)
 	for (size_t i = 0; i < reply.grant_count; i++)
 		grant_take(agent, &reply.grants[i]);
 	agent->epoch = reply.epoch;
-	agent->owed_count = reply.owed_count;
+	agent->pending_count = reply.pending_count;
 	agent->key_count = reply.key_count;
 	memcpy(agent->key_ids, reply.key_ids, sizeof(agent->key_ids));
 	DL_DELETE(agent->asks, ask);
@@ -123,7 +123,7 @@ int agent_guard_received(struct agent *agent, const void *bytes, size_t size)
 	if (ask->done)
 		ask->done(agent, ask->arg, &reply);
 	free(ask);
-	link_owed(agent, owed_before);
+	link_pending(agent, pending_before);
 	if (reply.grant_count > 0)
 		works_wake(agent);
 	guard_reply_fini(&reply);

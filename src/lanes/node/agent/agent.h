@@ -40,8 +40,8 @@ struct agent;
 #define AGENT_OTHERS_WORKS_MAX   256  /* of these, others than root's */
 #define AGENT_RETRY_MS           1000 /* first pause before a busy lane is tried */
 #define AGENT_RETRY_MS_MAX       60000
-#define AGENT_OWED_MS            1000 /* first pause before owed is sent again */
-#define AGENT_OWED_MS_MAX        60000
+#define AGENT_PENDING_MS         1000 /* first pause before confirmations are resent */
+#define AGENT_PENDING_MS_MAX     60000
 #define AGENT_DIAL_MS            500 /* first pause before connecting again */
 #define AGENT_DIAL_MS_MAX        30000
 #define AGENT_GREET_MS           10000 /* from connection to HELLO */

@@ -64,11 +64,11 @@ struct link {
 	bool is_refused;
 	char error[FAIRLEAD_ERROR_TEXT_MAX]; /* why it is not up, or was not */
 	size_t register_count; /* at the guard; of the last one counts */
-	/* What is owed is sent one by one, then all again after a pause. */
-	uint64_t owed_cursor;
-	bool owed_is_asked;
-	uint64_t owed_ms; /* when to go on; DEADLINE_NONE: nothing is owed */
-	uint32_t owed_pause_ms;
+	/* Send pending confirmations one by one, then all again after a pause. */
+	uint64_t pending_cursor;
+	bool pending_is_asked;
+	uint64_t pending_ms; /* when to go on; DEADLINE_NONE: none is pending */
+	uint32_t pending_pause_ms;
 };
 
 /* --- clients --- */
@@ -110,7 +110,7 @@ struct agent {
 	uint64_t warned_ms;   /* about commands that were not believed */
 	/* Of the guard's last reply. */
 	uint64_t epoch;
-	uint32_t owed_count;
+	uint32_t pending_count;
 	uint8_t key_count;
 	uint32_t key_ids[KEYS_MAX];
 	/* What it has shown to clients. */
@@ -142,13 +142,13 @@ int agent_ask(struct agent *agent, const struct guard_request *request,
 void link_begin(struct agent *agent);
 uint64_t link_deadline_ms(const struct agent *agent);
 void link_tick(struct agent *agent);
-/* What is owed has changed from this count. */
-void link_owed(struct agent *agent, uint32_t before);
+/* The number of pending confirmations has changed from `before`. */
+void link_pending(struct agent *agent, uint32_t before);
 /* The guard has obeyed a HELLO. */
 void link_greeted(struct agent *agent);
 /* And a LEASE of so many seconds. */
 void link_leased(struct agent *agent, uint32_t lease_s);
-/* What the manager was told when we registered is not so any more. */
+/* What we registered is out of date. */
 void link_moved(struct agent *agent);
 
 /* --- commands.c --- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The link to the manager, to register and for what we owe. Authority is in the
+ * The link to the manager, to register and for confirmations. Authority is in the
  * messages, never in the link: what comes by it goes to the guard whoever sent
  * it, and only the guard says that the manager has greeted us. So nothing here
  * has to be believed, and whatever is lost with a link is made again on the next
@@ -10,8 +10,8 @@
  *	           <------------------- IDLE <---/
  *
  * Once the manager has given us a lease, which it renews by collectives, the link
- * is closed when nothing is owed, or may be when the guard is done.
- * It is dialed again when we owe something, or the lease has run out.
+ * is closed when no confirmation is pending and the guard is idle. It is dialed
+ * again for the next confirmation, or when the lease has run out.
  *
  * A manager that has read its journal again challenges the links that it has:
  * UP -> CHALLENGED.
@@ -96,8 +96,8 @@ static void link_dial(struct agent *agent)
 void link_begin(struct agent *agent)
 {
 	agent->link.pause_ms = AGENT_DIAL_MS;
-	agent->link.owed_ms = DEADLINE_NONE;
-	agent->link.owed_pause_ms = AGENT_OWED_MS;
+	agent->link.pending_ms = DEADLINE_NONE;
+	agent->link.pending_pause_ms = AGENT_PENDING_MS;
 	link_dial(agent);
 }
 
@@ -140,7 +140,8 @@ void link_moved(struct agent *agent)
 	else if (link->state != LINK_IDLE)
 		return; /* it is about to register */
 	log_warning(agent->options.log,
-		    "this node has other addresses for lanes than it told the "
+		    "this node has other addresses for lanes than it reported "
+		    "to the "
 		    "manager: it registers again manager=%s",
 		    agent->manager);
 	link->peer = 0;
@@ -155,7 +156,7 @@ static uint64_t idle_ms(const struct agent *agent)
 	const struct link *link = &agent->link;
 	uint64_t when_ms = link->used_ms + AGENT_IDLE_MS;
 
-	if (agent->owed_count > 0 || agent->command_count > 0 ||
+	if (agent->pending_count > 0 || agent->command_count > 0 ||
 	    when_ms >= link->leased_ms)
 		return DEADLINE_NONE;
 	return when_ms;
@@ -175,7 +176,7 @@ static void link_return(struct agent *agent)
 {
 	struct link *link = &agent->link;
 
-	if (agent->owed_count > 0) {
+	if (agent->pending_count > 0) {
 		link_dial(agent);
 		return;
 	}
@@ -188,65 +189,67 @@ static void link_return(struct agent *agent)
 		agent_now_ms(agent) + pause_spread(agent, AGENT_RETURN_MS);
 }
 
-/* --- what is owed --- */
+/* --- pending confirmations --- */
 
-static void owed_done(struct agent *agent, void *arg,
-		      const struct guard_reply *reply)
+static void pending_done(struct agent *agent, void *arg,
+			 const struct guard_reply *reply)
 {
 	struct link *link = &agent->link;
 	uint64_t now_ms = agent_now_ms(agent);
 
-	link->owed_is_asked = false;
+	link->pending_is_asked = false;
 	if (reply->result == 0) {
 		if (link->state == LINK_UP)
 			link_send(agent, FRAME_CONFIRM, reply->bytes,
 				  reply->size);
-		link->owed_cursor = reply->sequence;
-		link->owed_ms = now_ms;
+		link->pending_cursor = reply->sequence;
+		link->pending_ms = now_ms;
 		return;
 	}
-	/* All were sent: once more, for as long as they are owed. */
-	link->owed_cursor = 0;
-	link->owed_ms = agent->owed_count > 0 ? now_ms + link->owed_pause_ms
-					      : DEADLINE_NONE;
-	link->owed_pause_ms =
-		pause_next(link->owed_pause_ms, AGENT_OWED_MS_MAX);
+	/* All were sent: again, as long as any is pending. */
+	link->pending_cursor = 0;
+	link->pending_ms = agent->pending_count > 0
+				   ? now_ms + link->pending_pause_ms
+				   : DEADLINE_NONE;
+	link->pending_pause_ms =
+		pause_next(link->pending_pause_ms, AGENT_PENDING_MS_MAX);
 }
 
-static void owed_tick(struct agent *agent)
+static void pending_tick(struct agent *agent)
 {
 	struct link *link = &agent->link;
 	uint64_t now_ms = agent_now_ms(agent);
 	struct guard_request request = {
-		.type = GUARD_OWED,
-		.number = link->owed_cursor,
+		.type = GUARD_PENDING,
+		.number = link->pending_cursor,
 	};
 
-	if (link->state != LINK_UP || link->owed_is_asked ||
-	    link->owed_ms > now_ms)
+	if (link->state != LINK_UP || link->pending_is_asked ||
+	    link->pending_ms > now_ms)
 		return;
-	link->owed_is_asked = agent_ask(agent, &request, owed_done, NULL) == 0;
-	if (!link->owed_is_asked)
-		link->owed_ms = now_ms + link->owed_pause_ms;
+	link->pending_is_asked =
+		agent_ask(agent, &request, pending_done, NULL) == 0;
+	if (!link->pending_is_asked)
+		link->pending_ms = now_ms + link->pending_pause_ms;
 }
 
 /* From the first one on, without a pause. */
-static void owed_restart(struct agent *agent)
+static void pending_restart(struct agent *agent)
 {
-	agent->link.owed_cursor = 0;
-	agent->link.owed_pause_ms = AGENT_OWED_MS;
-	agent->link.owed_ms =
-		agent->owed_count > 0 ? agent_now_ms(agent) : DEADLINE_NONE;
+	agent->link.pending_cursor = 0;
+	agent->link.pending_pause_ms = AGENT_PENDING_MS;
+	agent->link.pending_ms =
+		agent->pending_count > 0 ? agent_now_ms(agent) : DEADLINE_NONE;
 }
 
-void link_owed(struct agent *agent, uint32_t before)
+void link_pending(struct agent *agent, uint32_t before)
 {
 	struct link *link = &agent->link;
 
 	/* What is new comes last; a walk that is under way gets there. */
-	if (agent->owed_count > before) {
-		link->owed_pause_ms = AGENT_OWED_MS;
-		link->owed_ms = agent_now_ms(agent);
+	if (agent->pending_count > before) {
+		link->pending_pause_ms = AGENT_PENDING_MS;
+		link->pending_ms = agent_now_ms(agent);
 	}
 }
 
@@ -271,7 +274,7 @@ void link_greeted(struct agent *agent)
 	link->error[0] = 0;
 	if (options->ops->returned && agent_now_ms(agent) >= link->leased_ms)
 		options->ops->returned(options->ops_ctx);
-	owed_restart(agent);
+	pending_restart(agent);
 }
 
 static void register_done(struct agent *agent, void *arg,
@@ -431,7 +434,7 @@ uint64_t link_deadline_ms(const struct agent *agent)
 	case LINK_DOWN:
 		return link->dial_ms;
 	case LINK_IDLE:
-		return agent->owed_count > 0 ? 0 : link->leased_ms;
+		return agent->pending_count > 0 ? 0 : link->leased_ms;
 	case LINK_DIALING:
 		return DEADLINE_NONE;
 	case LINK_OPEN:
@@ -443,7 +446,7 @@ uint64_t link_deadline_ms(const struct agent *agent)
 	return deadline_min(
 		deadline_min(deadline_min(ping_ms(link), idle_ms(agent)),
 			     link->seen_ms + AGENT_LEASE_MS),
-		link->owed_is_asked ? DEADLINE_NONE : link->owed_ms);
+		link->pending_is_asked ? DEADLINE_NONE : link->pending_ms);
 }
 
 void link_tick(struct agent *agent)
@@ -462,7 +465,7 @@ void link_tick(struct agent *agent)
 	else if (link->state == LINK_UP && now_ms >= idle_ms(agent))
 		link_rest(agent);
 	else if (link->state == LINK_IDLE &&
-		 (agent->owed_count > 0 || now_ms >= link->leased_ms))
+		 (agent->pending_count > 0 || now_ms >= link->leased_ms))
 		link_return(agent);
 	if (link->state != LINK_UP)
 		return;
@@ -470,5 +473,5 @@ void link_tick(struct agent *agent)
 		link_send(agent, FRAME_PING, NULL, 0);
 		link->pinged_ms = now_ms;
 	}
-	owed_tick(agent);
+	pending_tick(agent);
 }

@@ -59,9 +59,9 @@ static json_t *grants_view(const struct agent *agent, uid_t uid)
 	return view;
 }
 
-/* The guard's word on it, or NULL before there is one. */
-static const struct registration_driver *told_of(const struct agent *agent,
-						 const char *driver)
+/* As the guard reported it; NULL before it has. */
+static const struct registration_driver *reported_of(const struct agent *agent,
+						     const char *driver)
 {
 	for (size_t i = 0; i < agent->driver_count; i++) {
 		if (strcmp(agent->drivers[i].name, driver) == 0)
@@ -76,17 +76,18 @@ static json_t *drivers_view(const struct agent *agent)
 
 	for (size_t i = 0; i < agent->options.driver_count; i++) {
 		const struct guard_driver *driver = &agent->options.drivers[i];
-		const struct registration_driver *told =
-			told_of(agent, driver->driver->name);
+		const struct registration_driver *reported =
+			reported_of(agent, driver->driver->name);
 
 		json_array_append_new(
-			view,
-			json_pack("{s:s, s:s, s:b, s:s}", "name",
-				  driver->driver->name, "description",
-				  driver->driver->description, "usable",
-				  told ? told->is_usable : driver->is_open,
-				  "detail",
-				  told ? told->detail : driver->detail));
+			view, json_pack("{s:s, s:s, s:b, s:s}", "name",
+					driver->driver->name, "description",
+					driver->driver->description, "usable",
+					reported ? reported->is_usable
+						 : driver->is_open,
+					"detail",
+					reported ? reported->detail
+						 : driver->detail));
 	}
 	return view;
 }
@@ -149,7 +150,7 @@ json_t *view_status(const struct agent *agent, uid_t uid)
 			 drivers_view(agent), "keys",
 			 ids_view(agent->key_ids, agent->key_count), "drained",
 			 agent->is_drained, "reason", agent->drain_reason,
-			 "owes", (json_int_t)agent->owed_count, "restart",
+			 "pending", (json_int_t)agent->pending_count, "restart",
 			 restart_view(agent), "endpoint", "open",
 			 agent->endpoint_is_open, "text", agent->endpoint);
 }

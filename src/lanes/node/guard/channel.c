@@ -58,7 +58,7 @@ static const struct layout_field reply_fields[] = {
 	LAYOUT_PROSE(struct guard_reply, text),
 	LAYOUT_NUMBER(struct guard_reply, epoch, 0, UINT64_MAX),
 	LAYOUT_IDS(struct guard_reply, key_ids, key_count),
-	LAYOUT_NUMBER(struct guard_reply, owed_count, 0, UINT32_MAX),
+	LAYOUT_NUMBER(struct guard_reply, pending_count, 0, UINT32_MAX),
 	LAYOUT_NUMBER(struct guard_reply, op, 0, COMMAND_OP_MAX),
 	LAYOUT_NUMBER(struct guard_reply, sequence, 0, UINT64_MAX),
 	LAYOUT_NUMBER(struct guard_reply, what, 0, QUERY_INVENTORY),

@@ -36,10 +36,10 @@ enum guard_type {
 	/* Grants above id `number`, in order. Reply: grants, has_more. */
 	GUARD_GRANTS,
 	/*
-	 * The first confirmation owed above sequence `number`. Reply: bytes, a
+	 * The first pending confirmation above sequence `number`. Reply: bytes, a
 	 * CONFIRM, and its sequence; -ENOENT when there is none.
 	 */
-	GUARD_OWED,
+	GUARD_PENDING,
 	/*
 	 * The answer to the QUERY or CLEAN of sequence `number`: result, bytes.
 	 * Reply: bytes, a CONFIRM; -ENOENT when nobody asked.
@@ -106,7 +106,7 @@ struct guard_reply {
 	uint64_t epoch;                /* the highest obeyed */
 	uint8_t key_count;
 	uint32_t key_ids[KEYS_MAX]; /* command keys that are accepted */
-	uint32_t owed_count;        /* confirmations owed now */
+	uint32_t pending_count;     /* pending confirmations */
 	uint8_t op;                 /* enum command_op; 0: not believed */
 	uint64_t sequence;          /* of the command or confirmation */
 	uint8_t what;               /* QUERY: enum query_what */
@@ -114,7 +114,7 @@ struct guard_reply {
 	bool is_dry_run;            /* CLEAN */
 	bool is_drained;            /* DRAIN */
 	uint32_t lease_s;           /* LEASE */
-	bool has_moved; /* LEASE: a place or level is not as it was told */
+	bool has_moved; /* LEASE: a place or level is not as reported */
 	bool has_more;
 	const struct guard_grant *grants; /* that were changed or asked for */
 	size_t grant_count;

@@ -214,12 +214,12 @@ static int obey_hello(struct guard *guard, const struct command *command,
 static int obey_ack(struct guard *guard, const struct command *command,
 		    const union command_body *body, struct reply *reply)
 {
-	const struct owed *owed = guard->ledger.owed;
+	const struct pending_confirm *pending = guard->ledger.pending;
 	struct writer batch;
 
-	while (owed && owed->sequence != body->ack.sequence)
-		owed = owed->next;
-	if (!owed)
+	while (pending && pending->sequence != body->ack.sequence)
+		pending = pending->next;
+	if (!pending)
 		return 0;
 	batch_begin(guard, &batch);
 	ledger_write_acknowledged(&batch, body->ack.sequence);
@@ -290,12 +290,12 @@ static int answer_inventory(struct guard *guard, const struct command *command,
 	return result;
 }
 
-/* QUERY and CLEAN wait for the agent; with too many the oldest goes. */
-static void pending_add(struct guard *guard, const struct command *command)
+/* QUERY and CLEAN wait for the agent; the oldest is dropped if too many. */
+static void query_add(struct guard *guard, const struct command *command)
 {
-	struct command *slot = &guard->pending[guard->pending_next];
+	struct command *slot = &guard->queries[guard->query_next];
 
-	guard->pending_next = (guard->pending_next + 1) % GUARD_PENDING_MAX;
+	guard->query_next = (guard->query_next + 1) % GUARD_QUERIES_MAX;
 	*slot = *command;
 	slot->body = NULL;
 	slot->body_size = 0;
@@ -304,12 +304,12 @@ static void pending_add(struct guard *guard, const struct command *command)
 int command_answer(struct guard *guard, const struct guard_request *request,
 		   struct reply *reply)
 {
-	for (size_t i = 0; i < GUARD_PENDING_MAX; i++) {
-		struct command command = guard->pending[i];
+	for (size_t i = 0; i < GUARD_QUERIES_MAX; i++) {
+		struct command command = guard->queries[i];
 
 		if (command.op == 0 || command.sequence != request->number)
 			continue;
-		guard->pending[i] = (struct command){ 0 };
+		guard->queries[i] = (struct command){ 0 };
 		reply->head.sequence = command.sequence;
 		return answer(guard, &command, request->result, request->bytes,
 			      request->size, reply);
@@ -386,7 +386,7 @@ int command_obey(struct guard *guard, const struct guard_request *request,
 		if (result == 0 && reply->head.what == QUERY_INVENTORY)
 			written = answer_inventory(guard, &command, reply);
 		else if (result == 0)
-			pending_add(guard, &command);
+			query_add(guard, &command);
 		else
 			written =
 				answer(guard, &command, result, NULL, 0, reply);

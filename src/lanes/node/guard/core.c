@@ -293,31 +293,33 @@ int confirm_write(const struct guard *guard, const struct confirm *confirm,
 	return confirm_encode(confirm, &guard->keys.confirms[0], &reply->bytes);
 }
 
-static int show_owed(struct guard *guard, const struct guard_request *request,
-		     struct reply *reply)
+static int show_pending(struct guard *guard,
+			const struct guard_request *request,
+			struct reply *reply)
 {
-	const struct owed *owed = guard->ledger.owed;
+	const struct pending_confirm *pending = guard->ledger.pending;
 	struct confirm confirm = { .version = WIRE_VERSION };
 
-	while (owed && owed->sequence <= request->number)
-		owed = owed->next;
-	if (!owed)
+	while (pending && pending->sequence <= request->number)
+		pending = pending->next;
+	if (!pending)
 		return -ENOENT;
 	memcpy(confirm.incarnation, guard->config.incarnation,
 	       INCARNATION_SIZE);
 	strcpy(confirm.node, guard->keys.name);
-	confirm.grant_id = owed->grant_id;
-	confirm.sequence = owed->sequence;
-	confirm.result = owed->result;
-	text_add(confirm.reason, owed->text);
-	reply->head.sequence = owed->sequence;
+	confirm.grant_id = pending->grant_id;
+	confirm.sequence = pending->sequence;
+	confirm.result = pending->result;
+	text_add(confirm.reason, pending->text);
+	reply->head.sequence = pending->sequence;
 	return confirm_write(guard, &confirm, reply);
 }
 
 static int take_revoke(struct guard *guard, const struct guard_request *request,
 		       struct reply *reply)
 {
-	unsigned int flags = LANE_OWES | (request->is_last ? LANE_LAST : 0) |
+	unsigned int flags = LANE_REPORTED |
+			     (request->is_last ? LANE_LAST : 0) |
 			     (request->is_clean ? LANE_CLEAN : 0);
 	const struct ledger_grant *grant;
 	int result = -ENOENT;
@@ -382,7 +384,7 @@ void reply_send(struct guard *guard, struct reply *reply)
 	struct writer message = { .limit = GUARD_MESSAGE_MAX };
 	uint8_t length[FRAME_LENGTH_SIZE];
 
-	head->owed_count = (uint32_t)guard->ledger.owed_count;
+	head->pending_count = (uint32_t)guard->ledger.pending_count;
 	head->epoch = guard->ledger.epoch;
 	head->key_count = (uint8_t)guard->keys.command_count;
 	for (size_t i = 0; i < guard->keys.command_count; i++)
@@ -418,7 +420,7 @@ int guard_take(struct guard *guard, const void *request, size_t size,
 		[GUARD_COMMAND] = command_obey,
 		[GUARD_REGISTER] = inventory_register,
 		[GUARD_GRANTS] = show_grants,
-		[GUARD_OWED] = show_owed,
+		[GUARD_PENDING] = show_pending,
 		[GUARD_ANSWER] = command_answer,
 		[GUARD_REVOKE] = take_revoke,
 		[GUARD_DESTROY] = inventory_destroy,

@@ -5,13 +5,13 @@
 #include "lanes/node/guard/core.h"
 #include "lanes/node/guard/ledger.h"
 
-#define GUARD_PENDING_MAX 16  /* QUERY and CLEAN that wait for the agent */
+#define GUARD_QUERIES_MAX 16  /* QUERY and CLEAN that wait for the agent */
 #define GUARD_WAITING_MAX 128 /* lanes that are taken back together */
 
 /* The lane of a grant in the ledger, to be taken back, and what came of it. */
 struct revocation {
 	uint64_t grant_id;
-	unsigned int flags;     /* LANE_OWES, ... */
+	unsigned int flags;     /* LANE_REPORTED, ... */
 	struct command command; /* the manager's; op 0: the agent asks for it */
 	int result;             /* 0: it is gone, and the grant with it */
 	char text[GUARD_TEXT_MAX + 1]; /* warnings, and the reason */
@@ -20,7 +20,7 @@ struct revocation {
 #define GUARD_LEVEL_MAX 15 /* bytes of FAIRLEAD_SUMMARY_LEVEL's word */
 
 /* What the manager knows of a driver here. */
-struct guard_told {
+struct guard_reported {
 	struct fairlead_place place;
 	char level[GUARD_LEVEL_MAX + 1];
 };
@@ -37,10 +37,10 @@ struct guard {
 	uint64_t hello_life, hello_sequence;
 	uint64_t drain_sequence; /* of the last DRAIN, in this epoch */
 	uint64_t lease_sequence; /* of the last LEASE, in this epoch */
-	/* Of the drivers, as the last REGISTER or inventory told them. */
-	struct guard_told told[REGISTRATION_DRIVERS_MAX];
-	struct command pending[GUARD_PENDING_MAX];
-	size_t pending_next;
+	/* By driver: what the last REGISTER or inventory reported. */
+	struct guard_reported reported[REGISTRATION_DRIVERS_MAX];
+	struct command queries[GUARD_QUERIES_MAX];
+	size_t query_next;
 	struct revocation waiting[GUARD_WAITING_MAX];
 	size_t waiting_count;
 	struct writer *replies; /* of the request that is being handled */
@@ -113,7 +113,7 @@ int lane_environment(const struct guard *guard,
 /* --- revoke.c: lanes that are taken back --- */
 
 enum {
-	LANE_OWES = 1u << 0,  /* the manager is to be told when it is gone */
+	LANE_REPORTED = 1u << 0, /* report its end to the manager */
 	LANE_LAST = 1u << 1,  /* and when it is still busy: it wants a drain */
 	LANE_CLEAN = 1u << 2, /* nobody ended the job: it loses the lane */
 };
@@ -169,7 +169,7 @@ int inventory_drivers(struct guard *guard, const struct guard_request *request,
 		      struct reply *reply);
 /*
  * What the drivers are to look after (tend), and whether a place or a level has
- * changed since it was told, into the reply.
+ * changed since it was reported, into the reply.
  */
 void inventory_tend(struct guard *guard, struct reply *reply);
 int inventory_objects(struct guard *guard, const struct guard_request *request,

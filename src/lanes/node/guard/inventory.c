@@ -201,29 +201,29 @@ static void inventory_take(struct inventory *inventory, struct guard *guard)
 		driver_add(inventory, &guard->config.drivers[i]);
 }
 
-/* The manager is told of it: of this, and not of what is there a moment later. */
+/* Remember what the manager gets, which may differ from the state later. */
 static void remember(const struct inventory *inventory, struct guard *guard)
 {
 	for (size_t i = 0; i < inventory->registration.driver_count; i++) {
 		const struct registration_driver *entry =
 			&inventory->drivers[i];
 
-		guard->told[i].place = entry->place;
-		level_take(entry->detail, guard->told[i].level);
+		guard->reported[i].place = entry->place;
+		level_take(entry->detail, guard->reported[i].level);
 	}
 }
 
 static bool has_moved(const struct guard_driver *driver,
-		      const struct guard_told *told)
+		      const struct guard_reported *reported)
 {
 	struct fairlead_place now = place_now(driver);
 
-	return now.size != told->place.size ||
-	       memcmp(now.bytes, told->place.bytes, now.size) != 0;
+	return now.size != reported->place.size ||
+	       memcmp(now.bytes, reported->place.bytes, now.size) != 0;
 }
 
 static bool has_other_level(const struct guard_driver *driver,
-			    const struct guard_told *told)
+			    const struct guard_reported *reported)
 {
 	char text[FAIRLEAD_SUMMARY_MAX + 1] = "";
 	char now[GUARD_LEVEL_MAX + 1];
@@ -231,7 +231,7 @@ static bool has_other_level(const struct guard_driver *driver,
 	if (driver->driver->node->summarize)
 		driver->driver->node->summarize(driver->state, text);
 	level_take(text, now);
-	return strcmp(now, told->level) != 0;
+	return strcmp(now, reported->level) != 0;
 }
 
 void inventory_tend(struct guard *guard, struct reply *reply)
@@ -248,11 +248,11 @@ void inventory_tend(struct guard *guard, struct reply *reply)
 							    &error);
 		if (result != 0 && error.text[0])
 			text_add(reply->head.text, error.text);
-		reply->head.has_moved |= has_moved(driver, &guard->told[i]);
+		reply->head.has_moved |= has_moved(driver, &guard->reported[i]);
 		/* Where all is as it was the level is, too. */
 		if (result != 0)
 			reply->head.has_moved |=
-				has_other_level(driver, &guard->told[i]);
+				has_other_level(driver, &guard->reported[i]);
 	}
 }
 
@@ -281,7 +281,7 @@ int inventory_register(struct guard *guard, const struct guard_request *request,
 	registration->proof = guard->ledger.header;
 	registration->proof_size =
 		guard->ledger.has_epoch ? COMMAND_HEADER_SIZE : 0;
-	registration->owed_count = (uint32_t)guard->ledger.owed_count;
+	registration->pending_count = (uint32_t)guard->ledger.pending_count;
 	inventory_take(inventory, guard);
 	remember(inventory, guard);
 	if (inventory->is_full) {

@@ -8,10 +8,10 @@
  *	             u32 gid, u32 cores, u32 tasks, u8 n, u32 ids[], text options
  *	APPLIED      u64 grant, blob the driver's record, text warnings
  *	REVOKING, TOMBSTONE           u64 grant
- *	OWED         u64 sequence, u64 grant, u32 result, text
+ *	PENDING      u64 sequence, u64 grant, u32 result, text
  *	ACKNOWLEDGED u64 sequence     FLOOR  u64 floor
  *
- * Of one grant only the latest confirmation is owed.
+ * Of one grant only the latest confirmation is pending.
  */
 #include "lanes/node/guard/ledger.h"
 
@@ -38,12 +38,13 @@ void ledger_init(struct ledger *ledger,
 	memcpy(ledger->incarnation, incarnation, INCARNATION_SIZE);
 }
 
-static void owed_remove(struct ledger *ledger, struct owed *owed)
+static void pending_remove(struct ledger *ledger,
+			   struct pending_confirm *pending)
 {
-	DL_DELETE(ledger->owed, owed);
-	ledger->owed_count--;
-	free(owed->text);
-	free(owed);
+	DL_DELETE(ledger->pending, pending);
+	ledger->pending_count--;
+	free(pending->text);
+	free(pending);
 }
 
 void ledger_fini(struct ledger *ledger)
@@ -59,8 +60,8 @@ void ledger_fini(struct ledger *ledger)
 		HASH_DEL(ledger->tombstones, tombstone);
 		free(tombstone);
 	}
-	while (ledger->owed)
-		owed_remove(ledger, ledger->owed);
+	while (ledger->pending)
+		pending_remove(ledger, ledger->pending);
 	*ledger = (struct ledger){ 0 };
 }
 
@@ -86,7 +87,7 @@ bool ledger_has_room(const struct ledger *ledger)
 {
 	size_t grants = HASH_COUNT(ledger->grants);
 
-	return grants + ledger->owed_count < LEDGER_GRANTS_MAX &&
+	return grants + ledger->pending_count < LEDGER_GRANTS_MAX &&
 	       grants + HASH_COUNT(ledger->tombstones) < LEDGER_TOMBSTONES_MAX;
 }
 
@@ -216,38 +217,38 @@ static int take_tombstone(struct ledger *ledger, struct reader *body)
 	return 0;
 }
 
-static int take_owed(struct ledger *ledger, struct reader *body)
+static int take_pending(struct ledger *ledger, struct reader *body)
 {
-	struct owed *owed = memory_alloc(sizeof(*owed));
-	struct owed *old;
+	struct pending_confirm *pending = memory_alloc(sizeof(*pending));
+	struct pending_confirm *old;
 
-	owed->sequence = read_u64(body);
-	owed->grant_id = read_u64(body);
-	owed->result = (int32_t)read_u32(body);
-	owed->text = read_text_alloc(body, LEDGER_TEXT_MAX);
-	if (!owed->text) {
-		free(owed);
+	pending->sequence = read_u64(body);
+	pending->grant_id = read_u64(body);
+	pending->result = (int32_t)read_u32(body);
+	pending->text = read_text_alloc(body, LEDGER_TEXT_MAX);
+	if (!pending->text) {
+		free(pending);
 		return -EUCLEAN;
 	}
-	if (owed->sequence >= ledger->next_sequence)
-		ledger->next_sequence = owed->sequence + 1;
-	DL_SEARCH_SCALAR(ledger->owed, old, grant_id, owed->grant_id);
+	if (pending->sequence >= ledger->next_sequence)
+		ledger->next_sequence = pending->sequence + 1;
+	DL_SEARCH_SCALAR(ledger->pending, old, grant_id, pending->grant_id);
 	if (old)
-		owed_remove(ledger, old);
-	DL_APPEND(ledger->owed, owed);
-	ledger->owed_count++;
+		pending_remove(ledger, old);
+	DL_APPEND(ledger->pending, pending);
+	ledger->pending_count++;
 	return 0;
 }
 
 static int take_acknowledged(struct ledger *ledger, struct reader *body)
 {
 	uint64_t sequence = read_u64(body);
-	struct owed *owed;
+	struct pending_confirm *pending;
 
-	DL_SEARCH_SCALAR(ledger->owed, owed, sequence, sequence);
-	if (body->failed || !owed)
+	DL_SEARCH_SCALAR(ledger->pending, pending, sequence, sequence);
+	if (body->failed || !pending)
 		return -EUCLEAN;
-	owed_remove(ledger, owed);
+	pending_remove(ledger, pending);
 	return 0;
 }
 
@@ -267,7 +268,7 @@ int ledger_take(void *arg, uint8_t kind, struct reader *body,
 		[LEDGER_APPLIED] = take_applied,
 		[LEDGER_REVOKING] = take_revoking,
 		[LEDGER_TOMBSTONE] = take_tombstone,
-		[LEDGER_OWED] = take_owed,
+		[LEDGER_PENDING] = take_pending,
 		[LEDGER_ACKNOWLEDGED] = take_acknowledged,
 		[LEDGER_FLOOR] = take_floor,
 	};
@@ -374,10 +375,10 @@ void ledger_write_floor(struct writer *batch, uint64_t floor)
 	write_number(batch, LEDGER_FLOOR, floor);
 }
 
-void ledger_write_owed(struct writer *batch, uint64_t sequence,
-		       uint64_t grant_id, int32_t result, const char *text)
+void ledger_write_pending(struct writer *batch, uint64_t sequence,
+			  uint64_t grant_id, int32_t result, const char *text)
 {
-	size_t at = journal_record_begin(batch, LEDGER_OWED);
+	size_t at = journal_record_begin(batch, LEDGER_PENDING);
 
 	write_u64(batch, sequence);
 	write_u64(batch, grant_id);
@@ -415,7 +416,9 @@ void ledger_write_all(struct writer *batch, const struct ledger *ledger)
 	for (const struct guard_tombstone *tombstone = ledger->tombstones;
 	     tombstone; tombstone = tombstone->hh.next)
 		ledger_write_tombstone(batch, tombstone->grant_id);
-	for (const struct owed *owed = ledger->owed; owed; owed = owed->next)
-		ledger_write_owed(batch, owed->sequence, owed->grant_id,
-				  owed->result, owed->text);
+	for (const struct pending_confirm *pending = ledger->pending; pending;
+	     pending = pending->next)
+		ledger_write_pending(batch, pending->sequence,
+				     pending->grant_id, pending->result,
+				     pending->text);
 }

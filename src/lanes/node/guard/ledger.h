@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a node's guard remembers: the grants that it holds, tombstones, the
- * highest epoch, the apply floor, confirmations that are owed. Pure.
+ * highest epoch, the apply floor, pending confirmations. Pure.
  *
  * The ledger changes in one way only: ledger_take() of a record. The guard
  * writes each record to its journal and then lets the ledger take it, and a
@@ -23,7 +23,7 @@
 #include "lanes/node/guard/journal.h"
 
 #define LEDGER_VERSION 1
-/* A grant for which a confirmation is owed counts twice. */
+/* A grant with a pending confirmation counts twice. */
 #define LEDGER_GRANTS_MAX     REGISTRATION_GRANTS_MAX
 #define LEDGER_TOMBSTONES_MAX 65536
 #define LEDGER_TEXT_MAX       CONFIRM_REASON_MAX
@@ -36,7 +36,7 @@ enum ledger_kind {
 	LEDGER_APPLIED,
 	LEDGER_REVOKING,
 	LEDGER_TOMBSTONE,
-	LEDGER_OWED,
+	LEDGER_PENDING,
 	LEDGER_ACKNOWLEDGED,
 	LEDGER_FLOOR,
 };
@@ -63,13 +63,13 @@ struct guard_tombstone {
 	UT_hash_handle hh;
 };
 
-/* A confirmation of the node's own accord that the manager has not taken. */
-struct owed {
+/* A confirmation of a local revoke that the manager has not acknowledged. */
+struct pending_confirm {
 	uint64_t sequence;
 	uint64_t grant_id;
 	int32_t result;
 	char *text;
-	struct owed *prev, *next; /* in the order of sequences */
+	struct pending_confirm *prev, *next; /* in the order of sequences */
 };
 
 struct ledger {
@@ -83,8 +83,8 @@ struct ledger {
 	uint64_t floor;
 	struct ledger_grant *grants; /* by lane.grant_id */
 	struct guard_tombstone *tombstones;
-	struct owed *owed;
-	size_t owed_count;
+	struct pending_confirm *pending;
+	size_t pending_count;
 };
 
 /* An empty ledger; one of zeros has nothing but waits for an incarnation. */
@@ -106,7 +106,7 @@ int ledger_take(void *arg, uint8_t kind, struct reader *body,
 struct ledger_grant *ledger_grant(const struct ledger *ledger,
 				  uint64_t grant_id);
 bool ledger_has_tombstone(const struct ledger *ledger, uint64_t grant_id);
-/* True while another grant, with its tombstone and its owed, has room. */
+/* True while another grant fits, with its tombstone and confirmation. */
 bool ledger_has_room(const struct ledger *ledger);
 /* Forget tombstones below the floor. */
 void ledger_prune(struct ledger *ledger);
@@ -122,8 +122,8 @@ void ledger_write_applied(struct writer *batch, uint64_t grant_id,
 void ledger_write_revoking(struct writer *batch, uint64_t grant_id,
 			   bool is_lost);
 void ledger_write_tombstone(struct writer *batch, uint64_t grant_id);
-void ledger_write_owed(struct writer *batch, uint64_t sequence,
-		       uint64_t grant_id, int32_t result, const char *text);
+void ledger_write_pending(struct writer *batch, uint64_t sequence,
+			  uint64_t grant_id, int32_t result, const char *text);
 void ledger_write_acknowledged(struct writer *batch, uint64_t sequence);
 void ledger_write_floor(struct writer *batch, uint64_t floor);
 /* Everything, as few records as can be; the incarnation is the first. */

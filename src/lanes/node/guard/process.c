@@ -4,7 +4,7 @@
  * those of the drivers' work, and answers requests until its agent is gone.
  *
  * It ends by the end of its channel and not by signals, so that what it has
- * begun is finished also when all of the service is told to stop.
+ * begun is finished also when the whole service is stopped.
  */
 #include "lanes/node/guard/guard.h"
 

@@ -3,7 +3,7 @@
  * Lanes that are taken back together go through each of these steps together, in
  * the order that survives a crash at any point:
  *
- *	REVOKING | driver, environment file | OWED, TOMBSTONE | answer
+ *	REVOKING | driver, environment file | PENDING, TOMBSTONE | answer
  *
  * This does not wait for the journal: when that cannot be written the lane is
  * taken all the same, but is not said to be gone.
@@ -195,8 +195,8 @@ void lanes_bury(struct guard *guard, struct revocation *list, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		if (list[i].result < 0)
 			continue;
-		if (list[i].flags & LANE_OWES)
-			ledger_write_owed(
+		if (list[i].flags & LANE_REPORTED)
+			ledger_write_pending(
 				&batch, sequence++, list[i].grant_id, 0,
 				grant_of(guard, &list[i])->is_lost
 					? "'fairlead clean --all' has taken it"
@@ -225,8 +225,8 @@ static void stay(struct guard *guard, const struct revocation *revocation)
 	if (!(revocation->flags & LANE_LAST))
 		return;
 	batch_begin(guard, &batch);
-	ledger_write_owed(&batch, guard->ledger.next_sequence,
-			  revocation->grant_id, -EBUSY, revocation->text);
+	ledger_write_pending(&batch, guard->ledger.next_sequence,
+			     revocation->grant_id, -EBUSY, revocation->text);
 	/* The reply fails in any case; the agent asks again. */
 	(void)batch_commit(guard, &batch);
 }

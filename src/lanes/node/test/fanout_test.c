@@ -55,7 +55,7 @@ static uint64_t sum_of(const uint8_t *bytes, size_t size)
 enum part {
 	PART_NODE,
 	PART_MANAGER,
-	PART_STRANGER, /* has the hop key, maybe, and signs with one of its own */
+	PART_OTHER, /* has the hop key, maybe, and signs with one of its own */
 };
 
 /* "1 2": the keys; the first one is sealed with, and signed. */
@@ -73,7 +73,7 @@ static void keys_take(struct endpoint *endpoint, enum part part,
 		hop_key_derive(ids[i], seed, &keys.hops[keys.hop_count++]);
 		command_public_derive(ids[i], seed,
 				      &keys.commands[keys.command_count++]);
-		if (part == PART_STRANGER)
+		if (part == PART_OTHER)
 			seed[0] ^= 1;
 		if (i == 0)
 			command_key_derive(ids[i], seed, &keys.command);
@@ -97,7 +97,7 @@ struct node {
 	struct errand *errands;
 	unsigned int count; /* of commands */
 	uint64_t sum;       /* of the last one */
-	/* A stranger's. */
+	/* Of another process. */
 	struct rounds *rounds;
 	bool is_over;
 };
@@ -248,22 +248,22 @@ static int node_main(int argc, char **argv)
 	};
 	struct fairlead_error error;
 	uv_poll_t lines = { .data = &node };
-	bool is_stranger;
+	bool is_other;
 	int result;
 
 	if (argc != 5 || strcmp(argv[1], "node") != 0)
 		return -1;
 	child_prepare();
-	is_stranger = atoi(argv[2]) < 0;
+	is_other = atoi(argv[2]) < 0;
 	uv_loop_init(&node.loop);
-	node.nid = is_stranger ? NID_MANAGER : nid_of(atoi(argv[2]));
+	node.nid = is_other ? NID_MANAGER : nid_of(atoi(argv[2]));
 	options.nid = node.nid;
 	options.provider = argv[3];
 	result = endpoint_open(&options, &node.endpoint, &error);
 	if (result == 0) {
-		keys_take(node.endpoint,
-			  is_stranger ? PART_STRANGER : PART_NODE, argv[4]);
-		if (is_stranger)
+		keys_take(node.endpoint, is_other ? PART_OTHER : PART_NODE,
+			  argv[4]);
+		if (is_other)
 			result = rounds_create(endpoint_scoll(node.endpoint),
 					       &strange_events, &node,
 					       &node.rounds);
@@ -271,7 +271,7 @@ static int node_main(int argc, char **argv)
 			node.node_rounds = node_rounds_create(
 				endpoint_scoll(node.endpoint));
 	}
-	if (result == 0 && !is_stranger)
+	if (result == 0 && !is_other)
 		result = node_rounds_serve(node.node_rounds, &node_events,
 					   &node);
 	if (result < 0)
@@ -593,7 +593,7 @@ static void group_is_made_again_for_a_node_that_moved(void **state)
 	ask(bench, GROUP);
 	worker_restart(bench, 5, KEY);
 	tell_address(bench, 5);
-	/* Who is above it has not heard that it has started again, and sends
+	/* Its parent does not know that it has restarted, and sends
 	 * nothing twice that it may have run. */
 	ask(bench, GROUP);
 	assert_failed(bench, 5);
@@ -643,24 +643,24 @@ static void attack_with(struct bench *bench, const char *key)
 	const char *argv[] = { "node", "-1", bench->provider, key, NULL };
 	uint64_t before[2], after[2];
 	char answer[CHILD_ANSWER_MAX];
-	struct child stranger;
+	struct child other;
 
 	ask(bench, GROUP);
 	look(bench, 4, NULL, &before[0], &before[1]);
-	child_start(&stranger, argv);
-	child_hear(&stranger, answer);
-	child_tell(&stranger, "attack %" PRIu64 " %s", bench->nids[4],
+	child_start(&other, argv);
+	child_hear(&other, answer);
+	child_tell(&other, "attack %" PRIu64 " %s", bench->nids[4],
 		   bench->workers[4].address);
-	child_hear(&stranger, answer);
+	child_hear(&other, answer);
 	assert_int_equal(look(bench, 4, NULL, &after[0], &after[1]), 1);
 	assert_true(after[0] >= before[0] + 3);
 	assert_int_equal(after[1], before[1]);
 	ask(bench, GROUP);
 	assert_failed(bench, -1);
-	child_stop(&stranger);
+	child_stop(&other);
 }
 
-static void stranger_commands_nobody(void **state)
+static void process_without_the_key_commands_nobody(void **state)
 {
 	attack_with(*state, STRANGE_KEY);
 }
@@ -733,7 +733,7 @@ int main(int argc, char **argv)
 		TEST(group_is_made_again_for_a_node_that_moved),
 		TEST(killed_node_alone_is_not_reached),
 		TEST(node_without_the_key_gets_nothing),
-		TEST(stranger_commands_nobody),
+		TEST(process_without_the_key_commands_nobody),
 		TEST(node_with_the_key_is_no_manager),
 		TEST(keys_rotate_under_the_fan_out),
 		TEST(manager_that_starts_again_makes_new_groups),

@@ -539,7 +539,7 @@ static void busy_lane_stays_in_quarantine_until_the_node_confirms(void **state)
 	release(bench, 1);
 	assert_int_equal(quarantined(bench), 1);
 	node_op(bench, "housekeeping", 1, -EBUSY);
-	/* The manager is told, and drains the node. */
+	/* The manager gets the report, and drains the node. */
 	run_until(bench, strstr(bench->lines, "node drained"));
 	put_text(bench, "hw/2000", "");
 	node_op(bench, "housekeeping", 1, 0);

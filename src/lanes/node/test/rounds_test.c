@@ -79,7 +79,7 @@ int scoll_peer_set(scoll_t *scoll, scoll_nid_t nid, enum scoll_liveness news)
 }
 
 /* What the agent has of one collective. */
-struct heard {
+struct observed {
 	struct node_rounds *node_rounds;
 	unsigned int received_count, part_count, closed_count;
 };
@@ -87,26 +87,26 @@ struct heard {
 static void on_received(void *ctx, uint64_t collective, const void *payload,
 			size_t size, const void *bulk, size_t bulk_size)
 {
-	struct heard *heard = ctx;
+	struct observed *observed = ctx;
 
-	heard->received_count++;
+	observed->received_count++;
 }
 
 static void on_part(void *ctx, uint64_t collective, const void *bytes,
 		    size_t size)
 {
-	struct heard *heard = ctx;
+	struct observed *observed = ctx;
 
-	heard->part_count++;
+	observed->part_count++;
 }
 
 /* As the agent does it when it has nothing to say. */
 static void on_closed(void *ctx, uint64_t collective)
 {
-	struct heard *heard = ctx;
+	struct observed *observed = ctx;
 
-	heard->closed_count++;
-	node_rounds_answer(heard->node_rounds, collective, NULL, 0, true);
+	observed->closed_count++;
+	node_rounds_answer(observed->node_rounds, collective, NULL, 0, true);
 }
 
 static const struct node_round_events events = {
@@ -132,19 +132,19 @@ static void reply_comes(scoll_request_t *request)
  * A command that is bulk data goes through the node, and the node below answers
  * before the data are here.
  */
-static void visit(int bulk_status, struct heard *ret_heard)
+static void visit(int bulk_status, struct observed *ret_observed)
 {
 	const struct parcel parcel = { .is_bulk = true,
 				       .patience_ms = 1000,
 				       .part_bytes = PARCEL_PART_MIN };
-	struct heard heard = { 0 };
+	struct observed observed = { 0 };
 	struct writer payload = { 0 };
 	scoll_request_t request = { .srq_bulk_len = BULK_SIZE };
 
 	library.reply_count = 0;
-	heard.node_rounds = node_rounds_create(NULL);
-	assert_int_equal(node_rounds_serve(heard.node_rounds, &events, &heard),
-			 0);
+	observed.node_rounds = node_rounds_create(NULL);
+	assert_int_equal(
+		node_rounds_serve(observed.node_rounds, &events, &observed), 0);
 	assert_int_equal(parcel_encode(&parcel, &payload), 0);
 	request.srq_buf = payload.data;
 	request.srq_len = (int)payload.size;
@@ -154,31 +154,31 @@ static void visit(int bulk_status, struct heard *ret_heard)
 	assert_int_equal(library.ops->incoming_request(&request, NULL), 0);
 	library.ops->post_reply(&request);
 	library.ops->reply_out(&request);
-	node_rounds_destroy(take_ptr(heard.node_rounds));
+	node_rounds_destroy(take_ptr(observed.node_rounds));
 	writer_fini(&payload);
-	*ret_heard = heard;
+	*ret_observed = observed;
 }
 
 static void agent_hears_all_of_a_collective(void **state)
 {
-	struct heard heard;
+	struct observed observed;
 
-	visit(0, &heard);
-	assert_int_equal(heard.received_count, 1);
-	assert_int_equal(heard.part_count, 1);
-	assert_int_equal(heard.closed_count, 1);
+	visit(0, &observed);
+	assert_int_equal(observed.received_count, 1);
+	assert_int_equal(observed.part_count, 1);
+	assert_int_equal(observed.closed_count, 1);
 	assert_int_equal(library.reply_count, 1);
 }
 
 /* What has come from below is kept by the agent until it is closed. */
 static void collective_without_its_bulk_data_is_closed(void **state)
 {
-	struct heard heard;
+	struct observed observed;
 
-	visit(-EIO, &heard);
-	assert_int_equal(heard.received_count, 0);
-	assert_int_equal(heard.part_count, 1);
-	assert_int_equal(heard.closed_count, 1);
+	visit(-EIO, &observed);
+	assert_int_equal(observed.received_count, 0);
+	assert_int_equal(observed.part_count, 1);
+	assert_int_equal(observed.closed_count, 1);
 }
 
 int main(void)

@@ -133,7 +133,7 @@ static void registration_comes_back_as_it_was(void **state)
 	assert_string_equal(got.software, sent.software);
 	assert_int_equal(got.address_size, sent.address_size);
 	assert_memory_equal(got.address, sent.address, sent.address_size);
-	assert_int_equal(got.owed_count, sent.owed_count);
+	assert_int_equal(got.pending_count, sent.pending_count);
 	assert_int_equal(got.proof_size, sent.proof_size);
 	assert_memory_equal(got.proof, sent.proof, sent.proof_size);
 	assert_int_equal(got.grant_count, sent.grant_count);

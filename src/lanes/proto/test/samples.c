@@ -148,7 +148,7 @@ void sample_registration(struct registration *ret)
 	static const uint8_t proof[COMMAND_HEADER_SIZE] = { COUNTING };
 
 	sample_registration_empty(ret);
-	ret->owed_count = 2;
+	ret->pending_count = 2;
 	ret->address = address;
 	ret->address_size = sizeof(address);
 	ret->proof = proof;

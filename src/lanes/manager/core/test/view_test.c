@@ -593,7 +593,7 @@ static void nodes_show_what_they_owe_and_withhold(void **state)
 		    "grant 4242 is not known to the manager");
 	assert_text(view, "nodes.1.state", "leaving");
 	assert_number(view, "nodes.1.grants", 1);
-	assert_number(view, "nodes.1.owes", 1);
+	assert_number(view, "nodes.1.pending", 1);
 	assert_text(view, "nodes.2.state", "down");
 	assert_text(view, "nodes.2.incarnation", "");
 	assert_true(json_is_true(at(view, "nodes.2.drained")));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A whole node on a bench: an agent, the guard of guard/test/fake.h behind a
- * channel that moves when it is told to, and the ends of both nets in hand.
+ * channel that moves on request, and the ends of both nets in hand.
  */
 #pragma once
 

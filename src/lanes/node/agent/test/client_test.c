@@ -82,7 +82,7 @@ static void what_is_no_request_ends_the_connection(void **state)
 	assert_int_equal(head.id, 0);
 	assert_int_equal(head.result, -EBADMSG);
 	json_decref(answer);
-	/* What was sent behind it is not heard. */
+	/* What was sent behind it is not read. */
 	bench_request(bench, client, 1, "node-status", "");
 	assert_null(bench_answer(bench, NULL));
 	agent_client_closed(bench->agent, client);
@@ -174,7 +174,7 @@ static void status_has_the_guards_word_on_its_drivers(void **state)
 	answer = bench_call(bench, 0, "node-status", "", 0);
 	assert_string_equal(detail_of(answer), "level 1");
 	json_decref(answer);
-	/* Root is told what it is now, others what it was a moment ago. */
+	/* Root gets the state of now, others that of a moment ago. */
 	bench->world.summary = "level 2";
 	answer = bench_call(bench, 1001, "node-status", "", 0);
 	assert_string_equal(detail_of(answer), "level 1");

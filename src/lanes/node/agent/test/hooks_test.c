@@ -315,7 +315,7 @@ static void epilog_tries_quickly_and_says_what_is_busy(void **state)
 	json_decref(answer);
 	agent_client_closed(bench->agent, client);
 	/* It asks for no drain. */
-	assert_int_equal(bench->world.reply.owed_count, 0);
+	assert_int_equal(bench->world.reply.pending_count, 0);
 }
 
 static void epilog_ends_as_soon_as_all_is_gone(void **state)
@@ -480,7 +480,7 @@ static void epilog_goes_on_as_housekeeping_that_nobody_waits_for(void **state)
 	assert_int_equal(world_object_count(&bench->world, 8), FAKE_DEVICES);
 }
 
-static void housekeeping_begins_anew_with_the_agent(void **state)
+static void housekeeping_restarts_with_the_agent(void **state)
 {
 	struct bench *bench = *state;
 	struct confirm confirm;
@@ -541,7 +541,7 @@ int main(void)
 		TEST(epilog_ends_as_soon_as_all_is_gone),
 		TEST(dry_epilog_touches_nothing),
 		TEST(epilog_goes_on_as_housekeeping_that_nobody_waits_for),
-		TEST(housekeeping_begins_anew_with_the_agent),
+		TEST(housekeeping_restarts_with_the_agent),
 		TEST(epilog_that_ends_well_is_followed_by_nothing),
 		TEST(housekeeping_tries_long_and_then_asks_for_a_drain),
 		TEST(housekeeping_without_a_job_takes_what_is_left),

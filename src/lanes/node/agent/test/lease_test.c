@@ -152,7 +152,7 @@ static void command_at_the_guard_keeps_the_link_open(void **state)
 	confirm_fini(&confirm);
 }
 
-static void what_is_owed_brings_the_link_back(void **state)
+static void pending_confirmation_brings_the_link_back(void **state)
 {
 	struct bench *bench = *state;
 	struct confirm confirm;
@@ -201,8 +201,7 @@ static void lease_that_has_run_out_brings_the_link_back(void **state)
 	assert_state(bench, "up");
 }
 
-static void lease_of_a_manager_that_began_anew_brings_the_link_back(
-	void **state)
+static void lease_of_a_restarted_manager_brings_the_link_back(void **state)
 {
 	struct bench *bench = *state;
 
@@ -239,7 +238,7 @@ static void node_that_moved_registers_again(void **state)
 	assert_int_equal(bench->dial_count, 2);
 	bench_drop_frames(bench);
 	bench_connect(bench);
-	/* It was told. */
+	/* It was notified. */
 	lease(bench);
 	bench_advance(bench, AGENT_IDLE_MS);
 	lease(bench);
@@ -259,7 +258,7 @@ static void node_that_moved_while_it_had_a_link_registers_again(void **state)
 }
 
 /* However long we had made up our mind to wait. */
-static void lease_of_a_manager_that_began_anew_shortens_the_wait(void **state)
+static void lease_of_a_restarted_manager_shortens_the_wait(void **state)
 {
 	struct bench *bench = *state;
 	unsigned int count;
@@ -317,10 +316,10 @@ int main(void)
 		TEST(lease_that_is_renewed_keeps_it_closed),
 		TEST(link_in_use_is_not_closed),
 		TEST(command_at_the_guard_keeps_the_link_open),
-		TEST(what_is_owed_brings_the_link_back),
+		TEST(pending_confirmation_brings_the_link_back),
 		TEST(lease_that_has_run_out_brings_the_link_back),
-		TEST(lease_of_a_manager_that_began_anew_brings_the_link_back),
-		TEST(lease_of_a_manager_that_began_anew_shortens_the_wait),
+		TEST(lease_of_a_restarted_manager_brings_the_link_back),
+		TEST(lease_of_a_restarted_manager_shortens_the_wait),
 		TEST(node_that_moved_registers_again),
 		TEST(node_that_moved_while_it_had_a_link_registers_again),
 		TEST(manager_of_which_no_lease_came_has_returned),

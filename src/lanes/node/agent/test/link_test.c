@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The link to the manager, what is owed to it, and lanes that stay busy. */
+/* The link to the manager, pending confirmations, and lanes that stay busy. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -408,7 +408,7 @@ static void drain_is_shown(void **state)
 		json_string_value(json_object_get(answer, "reason")),
 		"svc 5 is busy");
 	json_decref(answer);
-	/* Who registers is told again, or is not drained any more. */
+	/* A node that registers gets DRAIN again, or is no longer drained. */
 	bench_challenge(bench);
 	bench_pump(bench);
 	bench_greet(bench);
@@ -463,9 +463,9 @@ static void queries_are_answered(void **state)
 	assert_null(query(bench, QUERY_OBJECTS, -EIO));
 }
 
-/* --- what is owed --- */
+/* --- pending confirmations --- */
 
-/* Grant 7 goes by a local request, which is owed to the manager. */
+/* Revoke grant 7 by a local request, which the manager has to confirm. */
 static void owe(struct bench *bench)
 {
 	bench_apply(bench, 7);
@@ -474,11 +474,11 @@ static void owe(struct bench *bench)
 		bench_call(bench, 0, "epilog", "{\"job\": \"slurm/J7\"}", 0));
 }
 
-static void owed_is_repeated_with_growing_pauses_until_acknowledged(
+static void confirmations_are_repeated_with_growing_pauses_until_acknowledged(
 	void **state)
 {
 	struct bench *bench = *state;
-	uint64_t pause_ms = AGENT_OWED_MS, sequence = 0;
+	uint64_t pause_ms = AGENT_PENDING_MS, sequence = 0;
 	struct confirm confirm;
 
 	bench_connect(bench);
@@ -502,8 +502,9 @@ static void owed_is_repeated_with_growing_pauses_until_acknowledged(
 		}
 		assert_int_equal(count_frames(bench, FRAME_CONFIRM), 0);
 		bench_advance(bench, 1);
-		pause_ms = pause_ms * 2 < AGENT_OWED_MS_MAX ? pause_ms * 2
-							    : AGENT_OWED_MS_MAX;
+		pause_ms = pause_ms * 2 < AGENT_PENDING_MS_MAX
+				   ? pause_ms * 2
+				   : AGENT_PENDING_MS_MAX;
 	}
 	bench_drop_frames(bench);
 	bench_ack(bench, sequence);
@@ -511,7 +512,7 @@ static void owed_is_repeated_with_growing_pauses_until_acknowledged(
 	assert_int_equal(count_frames(bench, FRAME_CONFIRM), 0);
 }
 
-static void owed_waits_for_the_manager(void **state)
+static void confirmations_wait_for_the_manager(void **state)
 {
 	struct bench *bench = *state;
 	struct confirm confirm;
@@ -531,7 +532,7 @@ static void owed_waits_for_the_manager(void **state)
 	confirm_fini(&confirm);
 }
 
-static void all_that_is_owed_is_sent(void **state)
+static void all_pending_confirmations_are_sent(void **state)
 {
 	struct bench *bench = *state;
 	struct confirm confirm;
@@ -553,7 +554,7 @@ static void all_that_is_owed_is_sent(void **state)
 	for (uint64_t sequence = last - 19; sequence < last; sequence++)
 		bench_ack(bench, sequence);
 	bench_drop_frames(bench);
-	bench_advance(bench, AGENT_OWED_MS);
+	bench_advance(bench, AGENT_PENDING_MS);
 	assert_int_equal(count_frames(bench, FRAME_CONFIRM), 1);
 }
 
@@ -671,9 +672,9 @@ int main(void)
 		TEST(flood_of_commands_is_dropped_and_not_queued),
 		TEST(drain_is_shown),
 		TEST(queries_are_answered),
-		TEST(owed_is_repeated_with_growing_pauses_until_acknowledged),
-		TEST(owed_waits_for_the_manager),
-		TEST(all_that_is_owed_is_sent),
+		TEST(confirmations_are_repeated_with_growing_pauses_until_acknowledged),
+		TEST(confirmations_wait_for_the_manager),
+		TEST(all_pending_confirmations_are_sent),
 		TEST(busy_lane_is_tried_for_ever_with_growing_pauses),
 		TEST(busy_lane_is_tried_after_a_restart_too),
 		TEST(reply_that_was_not_asked_for_is_refused),

@@ -363,7 +363,7 @@ static void apply_that_cannot_be_undone_is_being_revoked(void **state)
 	world_object(world, 7)->is_busy = false;
 	assert_int_equal(world_request(world, GUARD_REVOKE, 7), 0);
 	assert_int_equal(world_objects_total(world), 0);
-	assert_int_equal(world->reply.owed_count, 1);
+	assert_int_equal(world->reply.pending_count, 1);
 }
 
 static void what_a_failed_apply_has_left_is_taken(void **state)

@@ -44,7 +44,7 @@ static void revoke_takes_lane_and_file_and_leaves_a_tombstone(void **state)
 	assert_int_equal(world_object_count(world, 8), FAKE_DEVICES);
 	assert_non_null(world_file(world, 8));
 	assert_int_equal(world_revoke(world, 7), 0);
-	assert_int_equal(world->reply.owed_count, 0);
+	assert_int_equal(world->reply.pending_count, 0);
 }
 
 static void revoke_takes_what_the_record_names_only(void **state)
@@ -147,7 +147,7 @@ static void busy_revoke_names_what_holds_it_and_takes_the_rest(void **state)
 	assert_int_equal(world->reply.grants[0].state, GRANT_REVOKING);
 	assert_int_equal(world_object_count(world, 7), 1);
 	assert_null(world_file(world, 7));
-	assert_int_equal(world->reply.owed_count, 0);
+	assert_int_equal(world->reply.pending_count, 0);
 }
 
 static void busy_revoke_is_finished_by_another_one(void **state)
@@ -420,7 +420,7 @@ static void fill_grants(struct world *world, uint64_t first, size_t count)
 	assert_int_equal(batch_commit(world->guard, &batch), 0);
 }
 
-static void grants_and_what_is_owed_have_a_limit(void **state)
+static void grants_and_pending_confirmations_have_a_limit(void **state)
 {
 	struct world *world = *state;
 	uint64_t sequence;
@@ -429,9 +429,9 @@ static void grants_and_what_is_owed_have_a_limit(void **state)
 	assert_int_equal(world_apply(world, 7), 0);
 	assert_int_equal(world_apply(world, 8), -ENOSPC);
 	assert_int_equal(world_request(world, GUARD_REVOKE, 1000), 0);
-	assert_int_equal(world->reply.owed_count, 1);
+	assert_int_equal(world->reply.pending_count, 1);
 	assert_int_equal(world_apply(world, 8), -ENOSPC);
-	world_request(world, GUARD_OWED, 0);
+	world_request(world, GUARD_PENDING, 0);
 	sequence = world->reply.sequence;
 	assert_int_equal(world_ack(world, sequence), 0);
 	assert_int_equal(world_apply(world, 8), 0);
@@ -555,7 +555,7 @@ int main(void)
 		TEST(apply_from_before_the_registration_is_too_early),
 		TEST(apply_of_a_manager_that_did_not_greet_is_too_early),
 		TEST(tombstones_have_a_limit_and_the_floor_frees_them),
-		TEST(grants_and_what_is_owed_have_a_limit),
+		TEST(grants_and_pending_confirmations_have_a_limit),
 		TEST(grants_are_shown_in_pages),
 		TEST(journal_of_another_incarnation_is_moved_aside),
 		TEST(damaged_journal_of_this_incarnation_stops_the_start),

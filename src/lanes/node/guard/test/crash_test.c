@@ -14,34 +14,35 @@
 
 #define GRANTS 9 /* 1..GRANTS are used */
 
-/* What somebody outside was told. */
-struct heard {
+/* What an outside observer has received. */
+struct observed {
 	bool is_applied[GRANTS + 1];
 	bool is_revoke_begun[GRANTS + 1];
 	bool is_gone[GRANTS + 1];
 	bool is_second_epoch;
 };
 
-static void apply(struct world *world, struct heard *heard, uint64_t grant_id)
+static void apply(struct world *world, struct observed *observed,
+		  uint64_t grant_id)
 {
 	if (world_apply(world, grant_id) == 0)
-		heard->is_applied[grant_id] = true;
+		observed->is_applied[grant_id] = true;
 }
 
-static void order_revoke(struct world *world, struct heard *heard,
+static void order_revoke(struct world *world, struct observed *observed,
 			 uint64_t grant_id)
 {
-	heard->is_revoke_begun[grant_id] = true;
+	observed->is_revoke_begun[grant_id] = true;
 	if (world_revoke(world, grant_id) == 0)
-		heard->is_gone[grant_id] = true;
+		observed->is_gone[grant_id] = true;
 }
 
-static void request_revoke(struct world *world, struct heard *heard,
+static void request_revoke(struct world *world, struct observed *observed,
 			   uint64_t grant_id)
 {
-	heard->is_revoke_begun[grant_id] = true;
+	observed->is_revoke_begun[grant_id] = true;
 	if (world_request(world, GUARD_REVOKE, grant_id) == 0)
-		heard->is_gone[grant_id] = true;
+		observed->is_gone[grant_id] = true;
 }
 
 /* As world_greet(), but may die in it. */
@@ -61,28 +62,28 @@ static void busy_set(struct world *world, uint64_t grant_id, bool is_busy)
 		object->is_busy = is_busy;
 }
 
-static void reply_hear(struct world *world, struct heard *heard,
+static void reply_hear(struct world *world, struct observed *observed,
 		       uint64_t grant_id, enum guard_type type)
 {
 	if (world_next(world, type) == 0)
-		heard->is_gone[grant_id] = true;
+		observed->is_gone[grant_id] = true;
 }
 
 /* By the manager and by the agent; one is busy, and one was never here. */
-static void revoke_together(struct world *world, struct heard *heard)
+static void revoke_together(struct world *world, struct observed *observed)
 {
 	for (uint64_t id = 6; id <= 9; id++)
-		heard->is_revoke_begun[id] = true;
+		observed->is_revoke_begun[id] = true;
 	busy_set(world, 7, true);
 	world_take_revoke(world, 6);
 	world_take_request(world, GUARD_REVOKE, 8);
 	world_take_revoke(world, 7);
 	world_take_revoke(world, 9);
 	world_settle(world);
-	reply_hear(world, heard, 6, GUARD_COMMAND);
-	reply_hear(world, heard, 8, GUARD_REVOKE);
-	reply_hear(world, heard, 7, GUARD_COMMAND);
-	reply_hear(world, heard, 9, GUARD_COMMAND);
+	reply_hear(world, observed, 6, GUARD_COMMAND);
+	reply_hear(world, observed, 8, GUARD_REVOKE);
+	reply_hear(world, observed, 7, GUARD_COMMAND);
+	reply_hear(world, observed, 9, GUARD_COMMAND);
 	busy_set(world, 7, false);
 }
 
@@ -93,32 +94,32 @@ static void busy_clear(struct world *world)
 }
 
 /* Every kind of change of the journal. */
-static void story(struct world *world, struct heard *heard)
+static void story(struct world *world, struct observed *observed)
 {
-	apply(world, heard, 1);
-	apply(world, heard, 2);
+	apply(world, observed, 1);
+	apply(world, observed, 2);
 	world->apply_error = -ENOSPC;
-	apply(world, heard, 3);
+	apply(world, observed, 3);
 	world->apply_error = 0;
 	world->floor = 2;
-	order_revoke(world, heard, 1);
+	order_revoke(world, observed, 1);
 	busy_set(world, 2, true);
-	order_revoke(world, heard, 2);
+	order_revoke(world, observed, 2);
 	busy_set(world, 2, false);
-	request_revoke(world, heard, 2);
-	if (world_request(world, GUARD_OWED, 0) == 0)
+	request_revoke(world, observed, 2);
+	if (world_request(world, GUARD_PENDING, 0) == 0)
 		world_ack(world, world->reply.sequence);
 	world->epoch = 2;
 	greet(world);
-	apply(world, heard, 4);
-	heard->is_second_epoch = heard->is_applied[4];
-	order_revoke(world, heard, 5); /* never applied */
+	apply(world, observed, 4);
+	observed->is_second_epoch = observed->is_applied[4];
+	order_revoke(world, observed, 5); /* never applied */
 	for (uint64_t id = 6; id <= 8; id++)
-		apply(world, heard, id);
-	revoke_together(world, heard);
+		apply(world, observed, id);
+	revoke_together(world, observed);
 }
 
-static void check(struct world *world, const struct heard *heard)
+static void check(struct world *world, const struct observed *observed)
 {
 	for (uint64_t id = 1; id <= GRANTS; id++) {
 		int grant_state = world_state(world, id);
@@ -126,9 +127,9 @@ static void check(struct world *world, const struct heard *heard)
 
 		assert_true(world->applies[id] <= 1);
 		assert_int_not_equal(grant_state, GRANT_APPLYING);
-		if (heard->is_applied[id] && !heard->is_revoke_begun[id])
+		if (observed->is_applied[id] && !observed->is_revoke_begun[id])
 			assert_int_equal(grant_state, GRANT_APPLIED);
-		if (heard->is_gone[id])
+		if (observed->is_gone[id])
 			assert_int_equal(grant_state, 0);
 		if (grant_state == GRANT_APPLIED) {
 			assert_int_equal(objects, FAKE_DEVICES);
@@ -139,7 +140,7 @@ static void check(struct world *world, const struct heard *heard)
 			assert_null(world_file(world, id));
 		}
 	}
-	if (heard->is_second_epoch) {
+	if (observed->is_second_epoch) {
 		world->epoch = 1;
 		assert_int_equal(world_apply(world, 4), -ESTALE);
 		world->epoch = 2;
@@ -147,7 +148,7 @@ static void check(struct world *world, const struct heard *heard)
 }
 
 /* Whatever happened, the end is the same. */
-static void finish(struct world *world, const struct heard *heard)
+static void finish(struct world *world, const struct observed *observed)
 {
 	for (uint64_t id = 1; id <= GRANTS; id++) {
 		assert_int_equal(world_revoke(world, id), 0);
@@ -156,7 +157,7 @@ static void finish(struct world *world, const struct heard *heard)
 	}
 	assert_int_equal(world_objects_total(world), 0);
 	assert_int_equal(world_files_total(world), 0);
-	while (world_request(world, GUARD_OWED, 0) == 0)
+	while (world_request(world, GUARD_PENDING, 0) == 0)
 		assert_int_equal(world_ack(world, world->reply.sequence), 0);
 }
 
@@ -164,7 +165,7 @@ static void finish(struct world *world, const struct heard *heard)
 static bool run(unsigned int crash_at, bool crashes_after, size_t torn_bytes)
 {
 	struct world world;
-	struct heard heard = { .is_second_epoch = false };
+	struct observed observed = { .is_second_epoch = false };
 	bool was_dead;
 
 	world_init(&world);
@@ -172,12 +173,12 @@ static bool run(unsigned int crash_at, bool crashes_after, size_t torn_bytes)
 	world.crash_at = world.steps + crash_at;
 	world.crashes_after = crashes_after;
 	world.torn_bytes = torn_bytes;
-	story(&world, &heard);
+	story(&world, &observed);
 	was_dead = world.is_dead;
 	busy_clear(&world);
 	world_restart(&world);
-	check(&world, &heard);
-	finish(&world, &heard);
+	check(&world, &observed);
+	finish(&world, &observed);
 	world_fini(&world);
 	return was_dead;
 }
@@ -215,7 +216,7 @@ static void crash_while_beginning_again_loses_nothing(void **state)
 {
 	for (unsigned int first = 1;; first++) {
 		for (unsigned int second = 1;; second++) {
-			struct heard heard = { .is_second_epoch = false };
+			struct observed observed = { .is_second_epoch = false };
 			struct fairlead_error error;
 			struct world world;
 			bool was_dead, was_dead_again;
@@ -224,7 +225,7 @@ static void crash_while_beginning_again_loses_nothing(void **state)
 			world_restart(&world);
 			world.crash_at = world.steps + first;
 			world.crashes_after = true;
-			story(&world, &heard);
+			story(&world, &observed);
 			was_dead = world.is_dead;
 			busy_clear(&world);
 			world_stop(&world);
@@ -233,8 +234,8 @@ static void crash_while_beginning_again_loses_nothing(void **state)
 			(void)world_start(&world, &error);
 			was_dead_again = world.is_dead;
 			world_restart(&world);
-			check(&world, &heard);
-			finish(&world, &heard);
+			check(&world, &observed);
+			finish(&world, &observed);
 			world_fini(&world);
 			if (!was_dead)
 				return;
@@ -248,7 +249,7 @@ static void crash_while_beginning_again_loses_nothing(void **state)
 static void full_disk_at_each_step_loses_nothing(void **state)
 {
 	for (unsigned int full_at = 1; full_at < 12; full_at++) {
-		struct heard heard = { .is_second_epoch = false };
+		struct observed observed = { .is_second_epoch = false };
 		struct world world;
 
 		world_init(&world);
@@ -256,23 +257,23 @@ static void full_disk_at_each_step_loses_nothing(void **state)
 		for (uint64_t id = 1; id <= GRANTS; id++) {
 			if (id == full_at)
 				world.write_error = -ENOSPC;
-			apply(&world, &heard, id);
+			apply(&world, &observed, id);
 			if (id >= full_at)
-				assert_false(heard.is_applied[id]);
+				assert_false(observed.is_applied[id]);
 		}
 		for (uint64_t id = 1; id <= GRANTS; id++) {
 			if (id + GRANTS == full_at)
 				world.write_error = -ENOSPC;
-			order_revoke(&world, &heard, id);
+			order_revoke(&world, &observed, id);
 			if (full_at <= GRANTS || id + GRANTS >= full_at)
-				assert_false(heard.is_gone[id]);
+				assert_false(observed.is_gone[id]);
 			/* What can be taken is taken all the same. */
 			assert_int_equal(world_object_count(&world, id), 0);
 		}
 		world.write_error = 0;
-		finish(&world, &heard);
+		finish(&world, &observed);
 		world_restart(&world);
-		finish(&world, &heard);
+		finish(&world, &observed);
 		world_fini(&world);
 	}
 }

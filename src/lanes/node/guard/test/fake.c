@@ -774,8 +774,8 @@ void fake_revoke_body(uint64_t grant_id, struct revoke_body *ret_body)
 		 (unsigned int)grant_id);
 }
 
-/* What the manager hears, which is what the agent hears. */
-static int heard(struct world *world, int result)
+/* The manager and the agent get the same reply. */
+static int reply_check(struct world *world, int result)
 {
 	if (result == -ESHUTDOWN)
 		return result;
@@ -795,7 +795,7 @@ int world_apply(struct world *world, uint64_t grant_id)
 	assert_int_equal(apply_body_encode(&body, &writer), 0);
 	result = world_command(world, COMMAND_APPLY, grant_id, &writer);
 	writer_fini(&writer);
-	return heard(world, result);
+	return reply_check(world, result);
 }
 
 int world_revoke(struct world *world, uint64_t grant_id)
@@ -808,7 +808,7 @@ int world_revoke(struct world *world, uint64_t grant_id)
 	assert_int_equal(revoke_body_encode(&body, &writer), 0);
 	result = world_command(world, COMMAND_REVOKE, grant_id, &writer);
 	writer_fini(&writer);
-	return heard(world, result);
+	return reply_check(world, result);
 }
 
 int world_ack(struct world *world, uint64_t sequence)

@@ -21,7 +21,7 @@
 struct place {
 	char path[64]; /* a directory of our own */
 	int fd;
-	uid_t uid; /* to whom files can be given */
+	uid_t uid; /* can be given files */
 	gid_t gid;
 };
 

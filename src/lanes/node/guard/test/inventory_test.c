@@ -185,7 +185,7 @@ static void registration_tells_the_place_of_each_driver(void **state)
 			 FAIRLEAD_PLACE_MAX);
 	assert_memory_equal(registration.drivers[0].place.bytes,
 			    world->place.bytes, FAIRLEAD_PLACE_MAX);
-	/* What is remembered as told is what was told: nothing is asked twice. */
+	/* The guard remembers what it sent: it does not ask the driver twice. */
 	assert_int_equal(world->question_count, 2);
 	registration_fini(&registration);
 }

@@ -81,7 +81,7 @@ static void assert_survives(const struct ledger *ledger)
 	assert_int_equal(all.size, again.size);
 	assert_memory_equal(all.data, again.data, all.size);
 	assert_int_equal(copy.next_sequence, ledger->next_sequence);
-	assert_int_equal(copy.owed_count, ledger->owed_count);
+	assert_int_equal(copy.pending_count, ledger->pending_count);
 	assert_int_equal(copy.epoch, ledger->epoch);
 	assert_int_equal(copy.life, ledger->life);
 	assert_int_equal(copy.floor, ledger->floor);
@@ -120,8 +120,8 @@ static void everything_survives(void **state)
 	ledger_write_applying(&batch, &applying);
 	ledger_write_revoking(&batch, 7, false);
 	ledger_write_tombstone(&batch, 8);
-	ledger_write_owed(&batch, 100, 8, 0, "");
-	ledger_write_owed(&batch, 101, 7, -EBUSY, "busy");
+	ledger_write_pending(&batch, 100, 8, 0, "");
+	ledger_write_pending(&batch, 101, 7, -EBUSY, "busy");
 	assert_int_equal(take(&ledger, &batch, NULL), 0);
 	assert_survives(&ledger);
 	assert_int_equal(ledger.epoch, 9);
@@ -149,11 +149,11 @@ static void next_sequence_survives_its_acknowledgement(void **state)
 	struct ledger ledger;
 
 	ledger_init(&ledger, incarnation, 100);
-	ledger_write_owed(&batch, 100, 8, 0, "");
-	ledger_write_owed(&batch, 101, 9, 0, "");
+	ledger_write_pending(&batch, 100, 8, 0, "");
+	ledger_write_pending(&batch, 101, 9, 0, "");
 	ledger_write_acknowledged(&batch, 101);
 	assert_int_equal(take(&ledger, &batch, NULL), 0);
-	assert_int_equal(ledger.owed_count, 1);
+	assert_int_equal(ledger.pending_count, 1);
 	assert_int_equal(ledger.next_sequence, 102);
 	assert_survives(&ledger);
 	ledger_fini(&ledger);

@@ -218,14 +218,14 @@ static void lease_has_drivers_look_after_their_lanes(void **state)
 	world->tend_result = 1;
 	assert_int_equal(lease(world, "n[0-9]"), 0);
 	assert_string_equal(world->reply.text, "it had gone, and is back");
-	/* People are told here; the manager's answer is combined with others. */
+	/* Logged here; the manager's answer is combined with others. */
 	assert_string_equal(world->confirm.reason, "");
 	world->tend_result = -EIO;
 	assert_int_equal(lease(world, "n[0-9]"), 0);
 	assert_string_equal(world->reply.text, "it cannot be made");
 }
 
-static void lease_shows_that_the_node_is_elsewhere_than_it_told(void **state)
+static void lease_shows_that_the_node_has_moved(void **state)
 {
 	struct registration registration;
 	struct world *world = *state;
@@ -245,7 +245,7 @@ static void lease_shows_that_the_node_is_elsewhere_than_it_told(void **state)
 }
 
 /* The manager counts nodes by it. */
-static void lease_shows_that_the_level_is_another_than_it_told(void **state)
+static void lease_shows_that_the_level_has_changed(void **state)
 {
 	struct registration registration;
 	struct guard_request look = { .type = GUARD_DRIVERS };
@@ -312,12 +312,12 @@ static void acknowledgement_for_another_node_is_refused(void **state)
 
 	assert_int_equal(world_apply(world, 7), 0);
 	assert_int_equal(world_request(world, GUARD_REVOKE, 7), 0);
-	world_request(world, GUARD_OWED, 0);
+	world_request(world, GUARD_PENDING, 0);
 	body.sequence = world->reply.sequence;
 	assert_int_equal(ack_body_encode(&body, &writer), 0);
 	assert_int_equal(world_command(world, COMMAND_ACK, 0, &writer), -EPERM);
 	writer_fini(&writer);
-	assert_int_equal(world->reply.owed_count, 1);
+	assert_int_equal(world->reply.pending_count, 1);
 }
 
 int main(void)
@@ -332,8 +332,8 @@ int main(void)
 		TEST(drain_that_comes_late_is_ignored),
 		TEST(lease_is_answered_and_its_length_shown),
 		TEST(lease_has_drivers_look_after_their_lanes),
-		TEST(lease_shows_that_the_node_is_elsewhere_than_it_told),
-		TEST(lease_shows_that_the_level_is_another_than_it_told),
+		TEST(lease_shows_that_the_node_has_moved),
+		TEST(lease_shows_that_the_level_has_changed),
 		TEST(lease_that_comes_late_is_stale),
 		TEST(lease_for_other_nodes_is_refused),
 		TEST(acknowledgement_for_another_node_is_refused),

@@ -27,8 +27,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void revoke_of_the_nodes_own_accord_is_owed_until_it_is_acknowledged(
-	void **state)
+static void local_revoke_is_pending_until_acknowledged(void **state)
 {
 	struct world *world = *state;
 	uint64_t sequence;
@@ -36,9 +35,9 @@ static void revoke_of_the_nodes_own_accord_is_owed_until_it_is_acknowledged(
 	assert_int_equal(world_apply(world, 7), 0);
 	assert_int_equal(world_request(world, GUARD_REVOKE, 7), 0);
 	assert_int_equal(world->reply.grants[0].state, 0);
-	assert_int_equal(world->reply.owed_count, 1);
+	assert_int_equal(world->reply.pending_count, 1);
 	world_restart(world);
-	assert_int_equal(world_request(world, GUARD_OWED, 0), 0);
+	assert_int_equal(world_request(world, GUARD_PENDING, 0), 0);
 	sequence = world->reply.sequence;
 	assert_int_equal(world->confirm.op, 0);
 	assert_int_equal(world->confirm.grant_id, 7);
@@ -46,14 +45,15 @@ static void revoke_of_the_nodes_own_accord_is_owed_until_it_is_acknowledged(
 	assert_int_equal(world->confirm.result, 0);
 	assert_memory_equal(world->confirm.incarnation, world->incarnation,
 			    INCARNATION_SIZE);
-	assert_int_equal(world_request(world, GUARD_OWED, sequence), -ENOENT);
+	assert_int_equal(world_request(world, GUARD_PENDING, sequence),
+			 -ENOENT);
 	assert_int_equal(world_ack(world, sequence + 1), 0);
-	assert_int_equal(world->reply.owed_count, 1);
+	assert_int_equal(world->reply.pending_count, 1);
 	assert_int_equal(world_ack(world, sequence), 0);
-	assert_int_equal(world->reply.owed_count, 0);
+	assert_int_equal(world->reply.pending_count, 0);
 	assert_int_equal(world_ack(world, sequence), 0);
 	world_restart(world);
-	assert_int_equal(world_request(world, GUARD_OWED, 0), -ENOENT);
+	assert_int_equal(world_request(world, GUARD_PENDING, 0), -ENOENT);
 }
 
 static void sequences_are_not_used_again_after_a_restart(void **state)
@@ -64,17 +64,16 @@ static void sequences_are_not_used_again_after_a_restart(void **state)
 	assert_int_equal(world_apply(world, 7), 0);
 	assert_int_equal(world_apply(world, 8), 0);
 	world_request(world, GUARD_REVOKE, 7);
-	world_request(world, GUARD_OWED, 0);
+	world_request(world, GUARD_PENDING, 0);
 	first = world->reply.sequence;
 	assert_int_equal(world_ack(world, first), 0);
 	world_restart(world);
 	world_request(world, GUARD_REVOKE, 8);
-	world_request(world, GUARD_OWED, 0);
+	world_request(world, GUARD_PENDING, 0);
 	assert_int_equal(world->reply.sequence, first + 1);
 }
 
-static void busy_revoke_that_is_tried_again_is_owed_when_it_is_gone(
-	void **state)
+static void retried_busy_revoke_is_pending_when_gone(void **state)
 {
 	struct world *world = *state;
 
@@ -82,10 +81,10 @@ static void busy_revoke_that_is_tried_again_is_owed_when_it_is_gone(
 	world_object(world, 7)->is_busy = true;
 	assert_int_equal(world_revoke(world, 7), -EBUSY);
 	assert_int_equal(world_request(world, GUARD_REVOKE, 7), -EBUSY);
-	assert_int_equal(world->reply.owed_count, 0);
+	assert_int_equal(world->reply.pending_count, 0);
 	world_object(world, 7)->is_busy = false;
 	assert_int_equal(world_request(world, GUARD_REVOKE, 7), 0);
-	assert_int_equal(world->reply.owed_count, 1);
+	assert_int_equal(world->reply.pending_count, 1);
 	/* The manager asks again: it is gone, and both are true. */
 	assert_int_equal(world_revoke(world, 7), 0);
 }
@@ -103,8 +102,8 @@ static void last_try_asks_to_be_drained_with_the_reason(void **state)
 	assert_int_equal(world_apply(world, 7), 0);
 	world_object(world, 7)->is_busy = true;
 	assert_int_equal(world_ask(world, &request), -EBUSY);
-	assert_int_equal(world->reply.owed_count, 1);
-	assert_int_equal(world_request(world, GUARD_OWED, 0), 0);
+	assert_int_equal(world->reply.pending_count, 1);
+	assert_int_equal(world_request(world, GUARD_PENDING, 0), 0);
 	sequence = world->reply.sequence;
 	assert_int_equal(world->confirm.result, -EBUSY);
 	assert_string_equal(world->confirm.reason,
@@ -112,24 +111,23 @@ static void last_try_asks_to_be_drained_with_the_reason(void **state)
 	/* Later news of a grant takes the place of earlier ones. */
 	world_object(world, 7)->is_busy = false;
 	assert_int_equal(world_request(world, GUARD_REVOKE, 7), 0);
-	assert_int_equal(world->reply.owed_count, 1);
-	assert_int_equal(world_request(world, GUARD_OWED, 0), 0);
+	assert_int_equal(world->reply.pending_count, 1);
+	assert_int_equal(world_request(world, GUARD_PENDING, 0), 0);
 	assert_int_equal(world->confirm.result, 0);
 	assert_true(world->reply.sequence > sequence);
 	assert_int_equal(world_ack(world, sequence), 0);
-	assert_int_equal(world->reply.owed_count, 1);
+	assert_int_equal(world->reply.pending_count, 1);
 }
 
 /* What the manager is told of a lane that `clean --all` has taken. */
-static void assert_owed_with(struct world *world, const char *reason)
+static void assert_pending_with(struct world *world, const char *reason)
 {
-	assert_int_equal(world_request(world, GUARD_OWED, 0), 0);
+	assert_int_equal(world_request(world, GUARD_PENDING, 0), 0);
 	assert_int_equal(world->confirm.result, 0);
 	assert_string_equal(world->confirm.reason, reason);
 }
 
-static void lane_that_is_cleaned_from_under_its_job_is_owed_with_the_reason(
-	void **state)
+static void cleaned_lane_of_a_job_is_pending_with_the_reason(void **state)
 {
 	struct world *world = *state;
 	struct guard_request request = {
@@ -140,7 +138,7 @@ static void lane_that_is_cleaned_from_under_its_job_is_owed_with_the_reason(
 
 	assert_int_equal(world_apply(world, 7), 0);
 	assert_int_equal(world_ask(world, &request), 0);
-	assert_owed_with(world, "'fairlead clean --all' has taken it");
+	assert_pending_with(world, "'fairlead clean --all' has taken it");
 	/* Also when it was busy, and the guard has been started again. */
 	request.number = 8;
 	assert_int_equal(world_apply(world, 8), 0);
@@ -150,9 +148,9 @@ static void lane_that_is_cleaned_from_under_its_job_is_owed_with_the_reason(
 	world_restart(world);
 	world_object(world, 8)->is_busy = false;
 	assert_int_equal(world_request(world, GUARD_REVOKE, 8), 0);
-	world_request(world, GUARD_OWED, 0);
+	world_request(world, GUARD_PENDING, 0);
 	assert_int_equal(
-		world_request(world, GUARD_OWED, world->reply.sequence), 0);
+		world_request(world, GUARD_PENDING, world->reply.sequence), 0);
 	assert_int_equal(world->confirm.grant_id, 8);
 	assert_string_equal(world->confirm.reason,
 			    "'fairlead clean --all' has taken it");
@@ -173,7 +171,7 @@ static void lane_that_its_epilog_has_begun_to_take_is_not_cleaned_from_under_it(
 	assert_int_equal(world_request(world, GUARD_REVOKE, 7), -EBUSY);
 	world_object(world, 7)->is_busy = false;
 	assert_int_equal(world_ask(world, &request), 0);
-	assert_owed_with(world, "");
+	assert_pending_with(world, "");
 }
 
 static void dry_revoke_touches_nothing(void **state)
@@ -245,11 +243,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(revoke_of_the_nodes_own_accord_is_owed_until_it_is_acknowledged),
+		TEST(local_revoke_is_pending_until_acknowledged),
 		TEST(sequences_are_not_used_again_after_a_restart),
-		TEST(busy_revoke_that_is_tried_again_is_owed_when_it_is_gone),
+		TEST(retried_busy_revoke_is_pending_when_gone),
 		TEST(last_try_asks_to_be_drained_with_the_reason),
-		TEST(lane_that_is_cleaned_from_under_its_job_is_owed_with_the_reason),
+		TEST(cleaned_lane_of_a_job_is_pending_with_the_reason),
 		TEST(lane_that_its_epilog_has_begun_to_take_is_not_cleaned_from_under_it),
 		TEST(dry_revoke_touches_nothing),
 		TEST(requests_for_an_unknown_grant_are_refused),

@@ -127,7 +127,7 @@ static void what_keeps_one_lane_keeps_no_other(void **state)
 	assert_int_equal(world_objects_total(world), 1);
 }
 
-static void every_lane_of_many_is_owed_by_its_own_sequence(void **state)
+static void each_of_many_lanes_is_pending_under_its_own_sequence(void **state)
 {
 	struct world *world = *state;
 	uint64_t sequence = 0;
@@ -137,10 +137,11 @@ static void every_lane_of_many_is_owed_by_its_own_sequence(void **state)
 	world_settle(world);
 	for (uint64_t id = 1; id <= LANES; id++)
 		assert_int_equal(next(world, GUARD_REVOKE, id), 0);
-	assert_int_equal(world->reply.owed_count, LANES);
+	assert_int_equal(world->reply.pending_count, LANES);
 	world_restart(world);
 	for (uint64_t id = 1; id <= LANES; id++) {
-		assert_int_equal(world_request(world, GUARD_OWED, sequence), 0);
+		assert_int_equal(world_request(world, GUARD_PENDING, sequence),
+				 0);
 		assert_int_equal(world->confirm.grant_id, id);
 		sequence = world->reply.sequence;
 	}
@@ -172,7 +173,7 @@ int main(void)
 		TEST(replies_keep_the_order_of_requests),
 		TEST(one_lane_twice_is_taken_once),
 		TEST(what_keeps_one_lane_keeps_no_other),
-		TEST(every_lane_of_many_is_owed_by_its_own_sequence),
+		TEST(each_of_many_lanes_is_pending_under_its_own_sequence),
 		TEST(a_full_disk_keeps_no_lane_and_is_said),
 	};
 #undef TEST
