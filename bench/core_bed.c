@@ -115,7 +115,7 @@ static void on_drain(void *ctx, const char *node, bool is_drained,
 static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
 		      const char *reason)
 {
-	bed_die("the site is told of a drain", reason);
+	bed_die("the site is notified of a drain", reason);
 }
 
 static void on_effect(void *ctx, uint64_t grant_id, const char *driver,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The manager's core with a configuration file's drivers and nodes, in a world
- * where every node is up and does at once what it is told. What the core wants
- * in the journal goes to the caller.
+ * where every node is up and obeys at once. What the core wants in the journal
+ * goes to the caller.
  *
  *	bed_create -> bed_start
 		   -> (bed_reserve -> [bed_apply] -> [bed_release])*

@@ -16,7 +16,7 @@
  *   --posted N        ONE has receives that nothing matches
  *   --unexpected N    ONE has messages that nobody expects
  *   --nap             who waits sleeps between two looks; which part of the
- *                     machine is busy meanwhile, whoever it is, is told, too
+ *                     machine is busy meanwhile is printed, too
  *   --namespaces A,B  the processes' network namespaces, as of `ip netns`
  *
  * Prints both sides' slices of each measure:

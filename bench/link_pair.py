@@ -19,8 +19,8 @@ SPEEDS = {"shm": (400, 0.25), "tcp;ofi_rxm": (15000, 0.8), "net": (15000, 0.8)}
 SLICE_NS = 5e6
 SLICES = 11
 
-# What a row is made of: text for the program; `scale` of its ns; whether what
-# is told is a rate; whether the sides' difference is told, not their ratio.
+# What a row is made of: text for the program; `scale` of its ns; whether it is
+# a rate; whether to print the sides' difference instead of their ratio.
 Measure = collections.namedtuple(
     "Measure", "name text scale is_rate is_difference aim size")
 

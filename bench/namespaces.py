@@ -15,7 +15,7 @@ class Namespaces:
     names = []
 
     def run(self, *words):
-        """A command of the set-up, whose refusal is told in its own words."""
+        """Run a command of the set-up; on failure, print its own message."""
         done = subprocess.run(words, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode != 0:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fan-out as it is written with ZeroMQ: a request socket for each node, all
- * are sent to, then all are heard.
+ * A fan-out as it is written with ZeroMQ: a request socket for each node; send
+ * to all, then receive from all.
  *
  *	peer_zeromq NODES DOWN UP ROUNDS
  *

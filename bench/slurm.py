@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What Fairlead adds to the start of a Slurm job: a real Slurm over emulated
 nodes, with our hooks and plugin, and with hooks that are /bin/true and an empty
-plugin, in turns; then without any, by a Slurm that was started anew.
+plugin, in turns; then without any, by a Slurm that was restarted.
 """
 import os
 import pathlib

@@ -112,7 +112,7 @@ static void lane_is_for_its_owner_only(void **state)
 	struct fairlead_error error;
 
 	lane_make(contract, 0, fixture->owner, &lanes[0]);
-	lane_make(contract, 1, STRANGER(contract), &lanes[1]);
+	lane_make(contract, 1, OTHER_USER(contract), &lanes[1]);
 	for (int i = 0; i < 2; i++) {
 		lane_apply(contract, &lanes[i], &records[i]);
 		objects_of(contract, &lanes[i], &objects[i]);
@@ -206,7 +206,7 @@ static void identifiers_of_another_lane_are_refused(void **state)
 	lane_make(contract, 0, contract->fixture->owner, &lane);
 	lane_apply(contract, &lane, &record);
 	objects_read(contract, &before);
-	lane.uid = STRANGER(contract);
+	lane.uid = OTHER_USER(contract);
 	warnings_init(&warnings);
 	result = contract->node->apply(contract->node_state, &lane, false,
 				       &record, &warnings.warnings, &error);

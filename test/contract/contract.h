@@ -34,7 +34,7 @@ struct contract_fixture {
 	uint32_t device_count;    /* 0: the driver makes nothing on nodes */
 	bool has_effects;
 	const char *secret; /* in the effects' answers; NULL: none */
-	uid_t owner;        /* as whom hold and use act; set by start */
+	uid_t owner;        /* the user of hold and use; set by start */
 
 	/* A fresh node with all its devices; settings for both halves. */
 	void (*start)(struct contract_fixture *fixture);
@@ -146,8 +146,8 @@ int lane_revoke(const struct contract *contract,
 /* An error that a person can read: code, one line or more, no full stop. */
 void error_assert(const struct fairlead_error *error, int code);
 
-/* Whom a lane must not be for. */
-#define STRANGER(contract) ((contract)->fixture->owner + 1)
+/* A user that a lane is not for. */
+#define OTHER_USER(contract) ((contract)->fixture->owner + 1)
 /* The driver makes nothing on nodes: cases expect no objects. */
 static inline bool makes_nothing(const struct contract *contract)
 {

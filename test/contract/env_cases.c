@@ -111,7 +111,7 @@ static void only_a_living_lane_of_ones_own_is_inherited(void **state)
 						 &error),
 			 0);
 	assert_int_equal(contract->node->inherit(
-				 contract->node_state, STRANGER(contract),
+				 contract->node_state, OTHER_USER(contract),
 				 get_variable, &environment, &error),
 			 -ENODEV);
 	error_assert(&error, -ENODEV);

@@ -205,7 +205,7 @@ static void completed_options_are_options_for_the_same_plan(void **state)
 	assert_same_plan(&first, &second);
 }
 
-static void a_job_without_a_lane_is_told_why(void **state)
+static void a_job_without_a_lane_gets_the_reason(void **state)
 {
 	const struct contract *contract = *state;
 	const char *options = contract->fixture->options_none;
@@ -452,7 +452,7 @@ const struct CMUnitTest contract_manager_cases[] = {
 	CONTRACT_CASE(reserve_decides_the_same_each_time),
 	CONTRACT_CASE(a_plan_stays_within_the_pools_and_the_lane),
 	CONTRACT_CASE(completed_options_are_options_for_the_same_plan),
-	CONTRACT_CASE(a_job_without_a_lane_is_told_why),
+	CONTRACT_CASE(a_job_without_a_lane_gets_the_reason),
 	CONTRACT_CASE(bad_options_are_refused_with_a_text),
 	CONTRACT_CASE(the_event_is_one_json_object),
 	CONTRACT_CASE(secrets_are_packed_the_same_each_time),

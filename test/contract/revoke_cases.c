@@ -116,7 +116,7 @@ static void revoke_leaves_others_alone(void **state)
 
 	lane_make(contract, 0, owner, &lanes[0]);
 	lane_make(contract, 1, owner, &lanes[1]);
-	lane_make(contract, 2, STRANGER(contract), &lanes[2]);
+	lane_make(contract, 2, OTHER_USER(contract), &lanes[2]);
 	lane_apply(contract, &lanes[1], &records[1]);
 	lane_apply(contract, &lanes[2], &records[2]);
 	objects_read(contract, &before);

@@ -19,8 +19,8 @@
 #define FRAMES_MAX 32
 
 enum how {
-	HOW_FROM_STRANGER = 1u << 0, /* else from the node that is up */
-	HOW_SEALED = 1u << 1,        /* with a MAC that is right */
+	HOW_FROM_OTHER = 1u << 0, /* else from the node that is up */
+	HOW_SEALED = 1u << 1,     /* with a MAC that is right */
 };
 
 /* The frame with key id and MAC of the node behind it. */
@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < FRAMES_MAX && reader.left > 0; i++) {
 		uint8_t how = read_u8(&reader);
 		size_t length = read_u16(&reader);
-		struct bed_node *node = &nodes[how & HOW_FROM_STRANGER];
+		struct bed_node *node = &nodes[how & HOW_FROM_OTHER];
 		const uint8_t *bytes;
 
 		if (length > reader.left)

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_check(error.code == -EINVAL && error.text[0] != '\0');
 		return 0;
 	}
-	/* Rails that were not told are unknown: they take no room. */
+	/* Rails that were not given are unknown: they take no bytes. */
 	unsigned int count = address.rail_count;
 	address.rail_count = address.known_count;
 	fuzz_check(link_address_encode(&address, again) ==

@@ -104,14 +104,14 @@ static bool reaches_owner(const struct world *world, int type, uint8_t family,
 
 /* --- 1, 2: sending --- */
 
-static bool stranger_sends(const struct world *world, uint8_t family)
+static bool other_user_sends(const struct world *world, uint8_t family)
 {
-	return reaches_owner(world, SOCK_DGRAM, family, NODE1, STRANGER);
+	return reaches_owner(world, SOCK_DGRAM, family, NODE1, OTHER_USER);
 }
 
-static bool stranger_connects(const struct world *world, uint8_t family)
+static bool other_user_connects(const struct world *world, uint8_t family)
 {
-	return reaches_owner(world, SOCK_STREAM, family, NODE1, STRANGER);
+	return reaches_owner(world, SOCK_STREAM, family, NODE1, OTHER_USER);
 }
 
 static bool other_owner_sends(const struct world *world, uint8_t family)
@@ -126,12 +126,12 @@ static bool other_owner_connects(const struct world *world, uint8_t family)
 
 static bool neighbour_sends(const struct world *world, uint8_t family)
 {
-	return reaches_owner(world, SOCK_DGRAM, family, NODE2, STRANGER);
+	return reaches_owner(world, SOCK_DGRAM, family, NODE2, OTHER_USER);
 }
 
 static bool neighbour_connects(const struct world *world, uint8_t family)
 {
-	return reaches_owner(world, SOCK_STREAM, family, NODE2, STRANGER);
+	return reaches_owner(world, SOCK_STREAM, family, NODE2, OTHER_USER);
 }
 
 /* Both of its jobs' addresses are on node 1, so loopback takes it there. */
@@ -158,7 +158,7 @@ static bool source_in_own_lane(const struct world *world, uint8_t family)
 static bool source_on_underlay(const struct world *world, uint8_t family)
 {
 	return attack_reaches(world, SOCK_DGRAM,
-			      world_actor(world, NODE1, STRANGER),
+			      world_actor(world, NODE1, OTHER_USER),
 			      world_end(world, LANE_A, NODE1, family, 0),
 			      world_actor(world, NODE2, 0),
 			      world_underlay(world, NODE2, family, PORT));
@@ -167,7 +167,7 @@ static bool source_on_underlay(const struct world *world, uint8_t family)
 static bool source_on_loopback(const struct world *world, uint8_t family)
 {
 	return attack_reaches(world, SOCK_DGRAM,
-			      world_actor(world, NODE2, STRANGER),
+			      world_actor(world, NODE2, OTHER_USER),
 			      world_end(world, LANE_A, NODE2, family, 0),
 			      world_actor(world, NODE2, 0),
 			      world_underlay(world, NODE2, family, PORT));
@@ -195,13 +195,13 @@ static struct probe_end wildcard(uint8_t family)
 	return (struct probe_end){ .address.family = family, .port = PORT };
 }
 
-/* The owner, from this node, meets a stranger on node 2. */
+/* The owner, from this node, meets another user on node 2. */
 static bool squats(const struct world *world, int type, struct probe_end at,
 		   uint8_t family, enum world_host from)
 {
 	struct probe_actor owner = world_inside(world, LANE_A, from, OWNER_A);
 	struct probe_end to = world_end(world, LANE_A, NODE2, family, PORT);
-	int fd = attack_listen(world_actor(world, NODE2, STRANGER), type, at);
+	int fd = attack_listen(world_actor(world, NODE2, OTHER_USER), type, at);
 	bool result;
 
 	if (fd < 0)
@@ -258,35 +258,37 @@ static bool root_is_reached(const struct world *world, uint8_t family)
 }
 
 const struct attack attacks_by_socket[] = {
-	{ "1 a stranger sends into a lane", stranger_sends, LEVEL_NFT },
-	{ "1 a stranger connects into a lane", stranger_connects, LEVEL_NFT },
+	{ "1 another user sends into a lane", other_user_sends, LEVEL_NFT },
+	{ "1 another user connects into a lane", other_user_connects,
+	  LEVEL_NFT },
 	{ "1 another job's owner sends into a lane", other_owner_sends,
 	  LEVEL_NFT },
 	{ "1 another job's owner connects into a lane", other_owner_connects,
 	  LEVEL_NFT },
-	{ "2 a stranger sends on the node itself", neighbour_sends, LEVEL_NFT },
-	{ "2 a stranger connects on the node itself", neighbour_connects,
+	{ "2 another user sends on the node itself", neighbour_sends,
+	  LEVEL_NFT },
+	{ "2 another user connects on the node itself", neighbour_connects,
 	  LEVEL_NFT },
 	{ "2 another job's owner sends from lane to lane on a node",
 	  other_owner_crosses, LEVEL_NFT },
 	{ "3 an owner has another lane's source in its own lane",
 	  source_in_own_lane, LEVEL_NFT },
-	{ "3 a stranger has a lane's source on the underlay",
+	{ "3 another user has a lane's source on the underlay",
 	  source_on_underlay, LEVEL_NFT },
-	{ "3 a stranger has a lane's source on loopback", source_on_loopback,
+	{ "3 another user has a lane's source on loopback", source_on_loopback,
 	  LEVEL_NFT },
 	{ "3 a host outside has a lane's source", source_from_outside,
 	  LEVEL_NFT },
-	{ "4 a stranger listens at a lane's address", listens_at_address,
+	{ "4 another user listens at a lane's address", listens_at_address,
 	  LEVEL_NFT },
-	{ "4 a stranger listens at all addresses", listens_everywhere,
+	{ "4 another user listens at all addresses", listens_everywhere,
 	  LEVEL_NFT },
-	{ "4 a stranger listens on the node itself", listens_on_loopback,
+	{ "4 another user listens on the node itself", listens_on_loopback,
 	  LEVEL_NFT },
-	{ "4u a stranger takes a UDP port of a lane's address",
+	{ "4u another user takes a UDP port of a lane's address",
 	  squats_at_address, LEVEL_GATE },
-	{ "4u a stranger takes a UDP port of all addresses", squats_everywhere,
-	  LEVEL_GATE },
+	{ "4u another user takes a UDP port of all addresses",
+	  squats_everywhere, LEVEL_GATE },
 	{ "6 an owner reaches what root offers at all addresses",
 	  root_is_reached, LEVEL_GATE },
 	{ NULL },

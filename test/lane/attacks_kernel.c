@@ -90,7 +90,7 @@ static void tunnel(const struct world *world, enum world_host host,
 		.bytes = ATTACK_TEXT,
 		.size = sizeof(ATTACK_TEXT),
 	};
-	struct probe_actor stranger = world_actor(world, host, STRANGER);
+	struct probe_actor other = world_actor(world, host, OTHER_USER);
 	char name[IP_ADDRESS_TEXT_MAX];
 	int fd;
 
@@ -100,7 +100,7 @@ static void tunnel(const struct world *world, enum world_host host,
 		  TUNNEL_PORT, name);
 	world_run(world, host, "ip address add 192.0.2.1/24 dev tunnel0");
 	world_run(world, host, "ip link set tunnel0 up");
-	fd = probe_open(&stranger, &call);
+	fd = probe_open(&other, &call);
 	if (fd >= 0)
 		close(fd);
 	world_run(world, host, "ip link delete tunnel0");
@@ -129,8 +129,8 @@ static bool kernel_sends(const struct world *world, uint8_t family)
 static int connect_by_all_ways(const struct world *world, uint8_t family,
 			       int *ret_server)
 {
-	struct probe_actor client = world_actor(world, NODE1, STRANGER);
-	struct probe_actor server = world_actor(world, OUTSIDE, STRANGER);
+	struct probe_actor client = world_actor(world, NODE1, OTHER_USER);
+	struct probe_actor server = world_actor(world, OUTSIDE, OTHER_USER);
 	struct probe_call call = {
 		.type = SOCK_STREAM,
 		.is_multipath = true,
@@ -180,7 +180,7 @@ static bool connects_to(int tap, const struct ip_address *address)
 	}
 }
 
-/* A host outside says to a stranger's socket that it is at a lane's address, too. */
+/* A host outside claims to another user's socket to be at a lane's address, too. */
 static bool kernel_reaches(const struct world *world, uint8_t family,
 			   enum world_host target)
 {
@@ -222,9 +222,9 @@ static bool kernel_connects_on_node(const struct world *world, uint8_t family)
 
 const struct attack attacks_by_kernel[] = {
 	{ "9 a tunnel sends into a lane", kernel_sends, LEVEL_NFT },
-	{ "9 a stranger's multipath TCP connects into a lane", kernel_connects,
-	  LEVEL_NFT },
-	{ "9 a stranger's multipath TCP connects on the node itself",
+	{ "9 another user's multipath TCP connects into a lane",
+	  kernel_connects, LEVEL_NFT },
+	{ "9 another user's multipath TCP connects on the node itself",
 	  kernel_connects_on_node, LEVEL_NFT },
 	{ NULL, NULL, LEVEL_NEVER },
 };

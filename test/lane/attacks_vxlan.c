@@ -103,20 +103,20 @@ static struct forger forger(const struct world *world, enum world_host host,
 	};
 }
 
-static bool stranger_forges(const struct world *world, uint8_t family)
+static bool other_user_forges(const struct world *world, uint8_t family)
 {
-	struct forger stranger = forger(world, NODE1, STRANGER, LANE_A, NODE2);
+	struct forger other = forger(world, NODE1, OTHER_USER, LANE_A, NODE2);
 
-	return forges(world, family, &stranger);
+	return forges(world, family, &other);
 }
 
 /* IPv4 by a socket of IPv6, where VXLAN is over IPv4. */
-static bool stranger_forges_mapped(const struct world *world, uint8_t family)
+static bool other_user_forges_mapped(const struct world *world, uint8_t family)
 {
-	struct forger stranger = forger(world, NODE1, STRANGER, LANE_A, NODE2);
+	struct forger other = forger(world, NODE1, OTHER_USER, LANE_A, NODE2);
 
-	stranger.is_mapped = world->underlay_family == 4;
-	return forges(world, family, &stranger);
+	other.is_mapped = world->underlay_family == 4;
+	return forges(world, family, &other);
 }
 
 static bool other_owner_forges(const struct world *world, uint8_t family)
@@ -135,7 +135,8 @@ static bool owner_forges_another(const struct world *world, uint8_t family)
 
 static bool neighbour_forges(const struct world *world, uint8_t family)
 {
-	struct forger neighbour = forger(world, NODE2, STRANGER, LANE_A, NODE2);
+	struct forger neighbour =
+		forger(world, NODE2, OTHER_USER, LANE_A, NODE2);
 
 	return forges(world, family, &neighbour);
 }
@@ -351,26 +352,26 @@ static bool host_names_a_way(const struct world *world, uint8_t family)
 	return reaches_by_way(world, family, world_actor(world, OUTSIDE, 0));
 }
 
-static bool stranger_names_a_way(const struct world *world, uint8_t family)
+static bool other_user_names_a_way(const struct world *world, uint8_t family)
 {
 	return reaches_by_way(world, family,
-			      world_actor(world, NODE1, STRANGER));
+			      world_actor(world, NODE1, OTHER_USER));
 }
 
 static bool neighbour_names_a_way(const struct world *world, uint8_t family)
 {
 	return reaches_by_way(world, family,
-			      world_actor(world, NODE2, STRANGER));
+			      world_actor(world, NODE2, OTHER_USER));
 }
 
 const struct attack attacks_by_vxlan[] = {
-	{ "5 a stranger forges VXLAN", stranger_forges, LEVEL_NFT },
-	{ "5 a stranger forges VXLAN by a mapped address",
-	  stranger_forges_mapped, LEVEL_NFT },
+	{ "5 another user forges VXLAN", other_user_forges, LEVEL_NFT },
+	{ "5 another user forges VXLAN by a mapped address",
+	  other_user_forges_mapped, LEVEL_NFT },
 	{ "5 another job's owner forges VXLAN", other_owner_forges, LEVEL_NFT },
 	{ "5 an owner forges another lane's VNI", owner_forges_another,
 	  LEVEL_NFT },
-	{ "5 a stranger forges VXLAN on the node itself", neighbour_forges,
+	{ "5 another user forges VXLAN on the node itself", neighbour_forges,
 	  LEVEL_NFT },
 	{ "5 an owner forges VXLAN through its own lane",
 	  forges_through_own_lane, LEVEL_NFT },
@@ -381,9 +382,9 @@ const struct attack attacks_by_vxlan[] = {
 	  LEVEL_NFT },
 	{ "7 a host outside sends by a way of its own", host_names_a_way,
 	  LEVEL_NFT },
-	{ "7 a stranger sends by a way of its own", stranger_names_a_way,
+	{ "7 another user sends by a way of its own", other_user_names_a_way,
 	  LEVEL_NFT },
-	{ "7 a stranger on the node sends by a way of its own",
+	{ "7 another user on the node sends by a way of its own",
 	  neighbour_names_a_way, LEVEL_NFT },
 	{ "8 a host outside forges VXLAN", host_forges, LEVEL_NFT },
 	{ "8 a member of another lane forges VXLAN",

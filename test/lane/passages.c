@@ -64,32 +64,32 @@ static bool other_lane_works(const struct world *world, uint8_t family)
 			      world_end(world, LANE_B, NODE1, family, PORT));
 }
 
-static bool strangers_meet(const struct world *world, int type,
-			   struct probe_end at, enum world_host from,
-			   enum world_host to)
+static bool other_users_meet(const struct world *world, int type,
+			     struct probe_end at, enum world_host from,
+			     enum world_host to)
 {
-	return attack_reaches(world, type, world_actor(world, from, STRANGER),
-			      anywhere, world_actor(world, to, STRANGER), at);
+	return attack_reaches(world, type, world_actor(world, from, OTHER_USER),
+			      anywhere, world_actor(world, to, OTHER_USER), at);
 }
 
 static bool underlay_sends(const struct world *world, uint8_t family)
 {
-	return strangers_meet(world, SOCK_DGRAM,
-			      world_underlay(world, NODE2, family, PORT), NODE1,
-			      NODE2) &&
-	       strangers_meet(world, SOCK_DGRAM,
-			      world_underlay(world, NODE2, family, PORT),
-			      OUTSIDE, NODE2);
+	return other_users_meet(world, SOCK_DGRAM,
+				world_underlay(world, NODE2, family, PORT),
+				NODE1, NODE2) &&
+	       other_users_meet(world, SOCK_DGRAM,
+				world_underlay(world, NODE2, family, PORT),
+				OUTSIDE, NODE2);
 }
 
 static bool underlay_connects(const struct world *world, uint8_t family)
 {
-	return strangers_meet(world, SOCK_STREAM,
-			      world_underlay(world, NODE2, family, PORT), NODE1,
-			      NODE2) &&
-	       strangers_meet(world, SOCK_STREAM,
-			      world_underlay(world, OUTSIDE, family, PORT),
-			      NODE1, OUTSIDE);
+	return other_users_meet(world, SOCK_STREAM,
+				world_underlay(world, NODE2, family, PORT),
+				NODE1, NODE2) &&
+	       other_users_meet(world, SOCK_STREAM,
+				world_underlay(world, OUTSIDE, family, PORT),
+				NODE1, OUTSIDE);
 }
 
 static bool loopback_works(const struct world *world, uint8_t family)
@@ -98,8 +98,8 @@ static bool loopback_works(const struct world *world, uint8_t family)
 
 	assert_true(ip_address_parse(family == 6 ? "::1" : "127.0.0.1",
 				     &at.address));
-	return strangers_meet(world, SOCK_DGRAM, at, NODE1, NODE1) &&
-	       strangers_meet(world, SOCK_STREAM, at, NODE1, NODE1);
+	return other_users_meet(world, SOCK_DGRAM, at, NODE1, NODE1) &&
+	       other_users_meet(world, SOCK_STREAM, at, NODE1, NODE1);
 }
 
 /* What a closed socket has left to send has no owner any more. */
@@ -172,12 +172,13 @@ static bool owner_sends_in_fragments(const struct world *world, uint8_t family)
 static bool underlay_sends_in_fragments(const struct world *world,
 					uint8_t family)
 {
-	return sends_in_fragments(world, world_actor(world, OUTSIDE, STRANGER),
-				  world_actor(world, NODE2, STRANGER),
+	return sends_in_fragments(world,
+				  world_actor(world, OUTSIDE, OTHER_USER),
+				  world_actor(world, NODE2, OTHER_USER),
 				  world_underlay(world, NODE2, family, PORT)) &&
 	       sends_in_fragments(world,
-				  world_actor(world, CONTAINER, STRANGER),
-				  world_actor(world, NODE2, STRANGER),
+				  world_actor(world, CONTAINER, OTHER_USER),
+				  world_actor(world, NODE2, OTHER_USER),
 				  world_underlay(world, NODE2, family, PORT));
 }
 

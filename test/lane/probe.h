@@ -2,7 +2,7 @@
 /*
  * What somebody does with a socket: a child process goes into a network
  * namespace, becomes a user, makes the socket, and hands it back. So the kernel
- * sees a stranger's process and a stranger's socket, and the caller keeps what
+ * sees another user's process and socket, and the caller keeps what
  * comes of it.
  *
  * Nothing here waits: sockets are non-blocking.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Usage: refusals_test FAMILY: what VXLAN goes over, 4 or 6. What the rules say
- * to those whom they refuse, count, and do to packets that pass.
+ * Usage: refusals_test FAMILY: what VXLAN goes over, 4 or 6. What the rules
+ * answer to refused senders, count, and do to packets that pass.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,14 +22,14 @@ static const struct probe_end anywhere;
 
 static void assert_refused(enum world_host host, uint8_t family)
 {
-	struct probe_actor stranger = world_actor(world, host, STRANGER);
+	struct probe_actor other = world_actor(world, host, OTHER_USER);
 	struct probe_call call = {
 		.type = SOCK_STREAM,
 		.to = world_end(world, LANE_A, NODE2, family, PORT),
 	};
 	int listener = attack_listen(world_actor(world, NODE2, OWNER_A),
 				     SOCK_STREAM, call.to);
-	int fd = probe_open(&stranger, &call);
+	int fd = probe_open(&other, &call);
 
 	assert_true(listener >= 0);
 	world_settle(world);
@@ -43,16 +43,16 @@ static void assert_refused(enum world_host host, uint8_t family)
 	call.type = SOCK_DGRAM;
 	call.bytes = "x";
 	call.size = 1;
-	assert_int_equal(probe_open(&stranger, &call), -EPERM);
+	assert_int_equal(probe_open(&other, &call), -EPERM);
 }
 
-static void a_stranger_is_refused_at_once(void **state)
+static void another_user_is_refused_at_once(void **state)
 {
 	assert_refused(NODE1, 4);
 	assert_refused(NODE1, 6);
 }
 
-static void a_stranger_on_the_node_is_refused_at_once(void **state)
+static void another_user_on_the_node_is_refused_at_once(void **state)
 {
 	assert_refused(NODE2, 4);
 	assert_refused(NODE2, 6);
@@ -85,8 +85,9 @@ static void a_port_of_no_rail_is_anybody_s(void **state)
 			world, NODE2, world->underlay_family, ports[i]);
 
 		assert_true(attack_reaches(
-			world, SOCK_DGRAM, world_actor(world, NODE1, STRANGER),
-			anywhere, world_actor(world, NODE2, STRANGER), to));
+			world, SOCK_DGRAM,
+			world_actor(world, NODE1, OTHER_USER), anywhere,
+			world_actor(world, NODE2, OTHER_USER), to));
 	}
 }
 
@@ -173,11 +174,12 @@ static void what_is_refused_is_counted(void **state)
 {
 	struct rules_counters counters;
 
-	counters = added(attacks_by_socket, "1 a stranger sends into a lane",
+	counters = added(attacks_by_socket, "1 another user sends into a lane",
 			 NODE1);
 	assert_int_equal(counters.refused_send, 1);
 	assert_int_equal(counters.refused_raw, 0);
-	counters = added(attacks_by_vxlan, "5 a stranger forges VXLAN", NODE1);
+	counters =
+		added(attacks_by_vxlan, "5 another user forges VXLAN", NODE1);
 	assert_int_equal(counters.refused_send, 0);
 	assert_int_equal(counters.refused_raw, 1);
 	counters =
@@ -344,9 +346,10 @@ static int enforce(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_stranger_is_refused_at_once, enforce),
+		cmocka_unit_test_setup(another_user_is_refused_at_once,
+				       enforce),
 		cmocka_unit_test_setup(
-			a_stranger_on_the_node_is_refused_at_once, enforce),
+			another_user_on_the_node_is_refused_at_once, enforce),
 		cmocka_unit_test_setup(a_forger_is_refused_at_once, enforce),
 		cmocka_unit_test_setup(a_port_of_no_rail_is_anybody_s, enforce),
 		cmocka_unit_test_setup(what_comes_by_a_lane_is_of_lanes,

@@ -26,9 +26,9 @@
 #include "lanes/driver/ethernet/rules.h"
 #include "probe.h"
 
-#define OWNER_A  20001
-#define OWNER_B  20002
-#define STRANGER 20003
+#define OWNER_A    20001
+#define OWNER_B    20002
+#define OTHER_USER 20003
 /* Lane A's class in HTB; its traffic classes are low latency and best effort. */
 #define HTB_CLASS             0x10
 #define DSCP_DEDICATED_ACCESS 46   /* lane A may not */
@@ -50,7 +50,7 @@ enum world_lane {
 	LANE_COUNT
 };
 
-/* What keeps strangers out; each keeps out whom the one before does. */
+/* What keeps other users out; each includes the one before. */
 enum world_level {
 	LEVEL_NONE,
 	LEVEL_NFT,
@@ -85,7 +85,7 @@ int world_capture(const struct world *world, enum world_host host);
 
 /* Devices of all lanes, the first time. */
 void world_devices_make(struct world *world, bool is_netns);
-/* All devices anew, in the nodes' namespaces or in those of the jobs. */
+/* All devices again, in the nodes' namespaces or in those of the jobs. */
 void world_isolate(struct world *world, bool is_netns);
 /* False, with a reason printed: this kernel has it not. */
 bool world_has_level(const struct world *world, enum world_level level);

@@ -135,7 +135,7 @@ expect_exit 0 on n0 -- "$wire" client $node_socket ask \
 	'{"v":1,"id":1,"op":"reserve"}' '{"v":1,"id":2,"op":"node-status"}'
 holds "$(gojq -s 'sort_by(.id)' <<<"$out")" '.[0].result < 0 and .[1].result == 0'
 
-it 'a node with the wrong key is refused, and is told why'
+it 'a node with the wrong key is refused with the reason'
 expect_exit 0 on n2 -- "$wire" node $address /run/fairlead/node.key register \
 	key="$(printf '5a%.0s' {1..32})" mac=right
 expect_out 'refused: .*not signed with this node.s key'

@@ -139,7 +139,7 @@ cut_off() { # cut_off COMMAND...: the manager dies while it tells the site
 	restart manager
 }
 
-it 'what the site was not told before a crash it is told after it'
+it 'a notification that a crash prevented is sent after it'
 drained_count=$(wc -l <"$drained")
 cut_off fairlead node drain n0 --reason 'new disk'
 is_drained n0 || fail 'the drain was forgotten'

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Strangers who connect and say nothing, or too little, for as long as we run.
+"""Clients that connect and send nothing, or too little, for as long as we run.
 
 Usage: crowd.py ADDRESS PORT COUNT [HEX]
        crowd.py PATH
@@ -18,13 +18,13 @@ import sys
 def wait_at(path):
     crowd = []
     while True:
-        stranger = socket.socket(socket.AF_UNIX)
-        stranger.setblocking(False)
+        client = socket.socket(socket.AF_UNIX)
+        client.setblocking(False)
         try:
-            stranger.connect(path)
+            client.connect(path)
         except BlockingIOError:
             return crowd
-        crowd.append(stranger)
+        crowd.append(client)
 
 
 def connect_all():
@@ -32,12 +32,12 @@ def connect_all():
     said = bytes.fromhex(sys.argv[4]) if len(sys.argv) > 4 else b""
     crowd = []
     for _ in range(count):
-        stranger = socket.create_connection((address, port))
+        client = socket.create_connection((address, port))
         try:
-            stranger.sendall(said)
+            client.sendall(said)
         except OSError:
             pass
-        crowd.append(stranger)
+        crowd.append(client)
     return crowd
 
 

@@ -131,7 +131,7 @@ diagnose
 finds FAIL PrologSlurmctld 'can be changed by others'
 chmod 755 "$slurm"
 
-it 'finds a SPANK plugin that is not named, not there, required, or told otherwise'
+it 'finds a SPANK plugin that is not named, not there, required, or with other settings'
 plugstack '# nothing'
 diagnose n0
 finds FAIL 'SPANK plugin' 'does not name it' "optional /usr/lib/fairlead/slurm/spank_fairlead.so default=must"

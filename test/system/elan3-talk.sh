@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Messages on Elan: who holds the capability sends to all that do, on each of its
-# rails; nobody else is heard.
+# Messages on Elan: holders of a capability send to each other on each of its
+# rails; messages of others are dropped.
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -42,7 +42,7 @@ stay() {
 	wait_for eval "[ \"\$(grep -c had '$work/$1.out')\" -eq 2 ]"
 }
 
-it 'a stranger who keeps, repeats and forges what adapters say is not heard'
+it 'recorded, repeated and forged messages of adapters are dropped'
 on n1 -- "$datagrams" record "$work/record" $port >"$work/recorder" 3>&- &
 recorder=$!
 wait_for grep -q ready "$work/recorder"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Jobs of other users than the instance's owner, by flux-security: each has a lane
-# of its own, and what it is told of it is its owner's alone.
+# of its own, whose values only its owner sees.
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/system/flux-lib.sh
@@ -86,7 +86,7 @@ is "$(stat -c '%u %a' "$file")" "$guest 600" 'owner and mode'
 expect_exit 1 on n0 --user "$other" -- cat "/run/fairlead/jobs/flux/$(plain "$job")/0"
 expect_error 'Permission denied'
 
-it 'another guest on the node does not get in, and is not told of it'
+it 'another guest on the node does not get in, and cannot read its values'
 service=$(sed 's/.* service=\([0-9]*\) .*/\1/' "$work/$guest.out")
 vni=$(sed 's/.* vnis=\([0-9]*\) .*/\1/' "$work/$guest.out")
 expect_exit 0 as_guest "$other" run --requires=hosts:n0 --env=SLINGSHOT_SVC_IDS="$service" \

@@ -202,7 +202,7 @@ $work/show && exec sleep inf
 END
 chmod 755 "$work/show" "$work/hold"
 
-shown() { # shown FILE COUNT: so many tasks have told of their lane
+shown() { # shown FILE COUNT: so many tasks have printed their lane
 	[ "$(grep -c 'vnis=' "$1")" -eq "$2" ]
 }
 

@@ -155,21 +155,21 @@ connect() { # connect UID NODE LANE TO_NODE
 	as "$1" "$2" tcp-connect "$(address "$3" "$4")" $PORT
 }
 
-stranger_sends() { comes A n1 n0 send $carol n0 A n1; }
-stranger_connects() { connects A n1 n0 connect $carol n0 A n1; }
+other_user_sends() { comes A n1 n0 send $carol n0 A n1; }
+other_user_connects() { connects A n1 n0 connect $carol n0 A n1; }
 neighbour_sends() { comes A n1 n0 send $carol n1 A n1; }
 neighbour_connects() { connects A n1 n0 connect $carol n1 A n1; }
 other_owner_sends() { comes A n1 n0 send $bob n0 A n1; }
 other_owner_connects() { connects A n1 n0 connect $bob n0 A n1; }
 other_owner_crosses() { comes A n0 n1 send $bob n0 A n0 --from "$(address B n0)"; }
-stranger_forges() { comes A n1 n0 forge $carol n0 n1 A; }
+other_user_forges() { comes A n1 n0 forge $carol n0 n1 A; }
 other_owner_forges() { comes A n1 n0 forge $bob n0 n1 A; }
 owner_forges() { comes B n2 n0 forge $alice n0 n2 B; }
 other_node_forges() { comes A n1 n0 forge $bob n2 n1 A; }
 outsider_forges() { comes A n1 n0 forge $carol n3 n1 A; }
 root_outside_forges() { comes A n1 n0 forge 0 n3 n1 A; }
-stranger_takes_port() { squats $carol "$(address A n1)"; }
-stranger_takes_port_everywhere() { squats $carol "$(anywhere)"; }
+other_user_takes_port() { squats $carol "$(address A n1)"; }
+other_user_takes_port_everywhere() { squats $carol "$(anywhere)"; }
 job_reaches_root() { squats 0 "$(anywhere)"; }
 lends_source_to_lane() { comes B n2 n0 send $bob n0 B n2 --from "$(address A n0)"; }
 lends_source_to_underlay() {
@@ -190,10 +190,10 @@ sends_by_n1() {
 other_device_takes() { comes A n1 n0 sends_by_n1 n1; }
 node_forwards() { comes A n0 n1 sends_by_n1 n0; }
 
-by_socket='stranger_sends stranger_connects neighbour_sends neighbour_connects
+by_socket='other_user_sends other_user_connects neighbour_sends neighbour_connects
 	other_owner_sends other_owner_connects other_owner_crosses'
-by_listening='stranger_takes_port stranger_takes_port_everywhere job_reaches_root'
-by_vxlan='stranger_forges other_owner_forges owner_forges other_node_forges
+by_listening='other_user_takes_port other_user_takes_port_everywhere job_reaches_root'
+by_vxlan='other_user_forges other_owner_forges owner_forges other_node_forges
 	outsider_forges'
 from_outside=root_outside_forges
 by_address='lends_source_to_lane lends_source_to_underlay other_device_takes node_forwards'

@@ -38,7 +38,7 @@ move() { # move NODE ADDRESS: of its NIC for lanes
 	on "$1" -- ip address flush dev eth1 scope global
 	on "$1" -- ip address add "$2/16" dev eth1
 }
-tell() { # tell NODE: registers anew, with what it has now
+tell() { # tell NODE: registers again, with what it has now
 	restart "$1"
 	wait_for says_up "$1"
 }
@@ -100,7 +100,7 @@ move n2 10.204.0.3
 tell n2
 works 'n[0-2]'
 
-it 'an address that is not the one that the node told is noticed by the node'
+it 'a node notices that its address is not the one that it reported'
 move n1 10.204.0.77
 fails 'n1: .*address' 'n[0-1]'
 tell n1

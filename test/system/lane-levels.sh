@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What people are told of lanes on Ethernet: whether nodes guard them, what was
+# Reports about lanes on Ethernet: whether nodes guard them, what was
 # refused, what is in the way; and what clean takes and leaves.
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -70,16 +70,16 @@ expect_exit 0 fairlead release "$grant"
 wait_for is_vnis quarantined ''
 
 it 'a level that changes is known to the manager with the next lease'
-told_level() { # told_level REGEX: of n1
+reported_level() { # reported_level REGEX: of n1
 	json_of node list | gojq -e --arg r "^enforcement ($1)," '.nodes[1].drivers[] |
 		select(.name == "ethernet").detail | test($r)' >/dev/null
 }
 on n1 -- nft delete table inet fairlead
 on n1 -- nft add table inet fairlead
-wait_for told_level none
+wait_for reported_level none
 has "$(line_of n1)" '; lacks nft \(table inet fairlead is not of this' "n1's line"
 on n1 -- nft delete table inet fairlead
-wait_for told_level 'nft\+bpf'
+wait_for reported_level 'nft\+bpf'
 
 it 'a table of somebody else makes the driver unusable, and says so at both ends'
 on n1 -- nft delete table inet fairlead

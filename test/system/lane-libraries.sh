@@ -57,7 +57,7 @@ while read -r provider kind size count; do
 	meet 47592 "${pingpong[@]}"
 	expect_bytes lane "$provider"
 	meet 47592 env "FI_${provider^^}_IFACE=eth0" "${pingpong[@]}"
-	expect_bytes own "$provider, told another device"
+	expect_bytes own "$provider, set to another device"
 done <<'END'
 tcp msg 65536 2
 net rdm 65536 2
@@ -71,7 +71,7 @@ perf=(env UCX_TLS=tcp ucx_perftest -t tag_bw -s 65536 -n 2)
 meet 13337 "${perf[@]}"
 expect_bytes lane UCX
 meet 13337 env UCX_NET_DEVICES=eth0 "${perf[@]}"
-expect_bytes own 'UCX, told another device'
+expect_bytes own 'UCX, set to another device'
 job_end alice
 
 story_end

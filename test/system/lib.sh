@@ -20,7 +20,7 @@ set -Eeuo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=$(realpath "${FAIRLEAD_BUILD:-$root/build}")
 
-# anybody COMMAND...: as a user whom nobody knows; root's to say
+# anybody COMMAND...: as an unknown user; only root can
 anybody() {
 	setpriv --reuid 2005 --regid 2005 --clear-groups "$@"
 }
@@ -195,7 +195,7 @@ insist() { # insist COMMAND...: as `run`, until the answer is not "try again lat
 	local end=$((SECONDS + WAIT_S)) ms=20
 	run "$@"
 	while [ "$code" -eq 75 ]; do
-		[ $SECONDS -lt $end ] || fail "told to try again later, in vain: $*"
+		[ $SECONDS -lt $end ] || fail "still busy after $WAIT_S seconds: $*"
 		pause
 		run "$@"
 	done

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A node loses its journal while jobs run: removed, or damaged. What it still
-# has on its NICs is their jobs', and is told from what is nobody's.
+# A node loses its journal while jobs run: removed, or damaged. It tells
+# the jobs' objects on its NICs from those of no job.
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -24,7 +24,7 @@ forget_journal() { # its daemon ends, the file goes, another daemon begins
 	wait_for is_up n1
 }
 
-it 'what a removed journal had is told as its job'"'"'s'
+it 'what a removed journal had is reported as its job'"'"'s'
 grant=$(reserve jm/run 'n[0-1]')
 fairlead apply "$grant"
 test -s "$journal"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A job manager takes a job through its life, step by step; what it is told,
-# what stands in the event log, and what is on the NICs of the nodes.
+# A job manager takes a job through its life, step by step; its answers,
+# the event log, and what is on the NICs of the nodes.
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -117,7 +117,7 @@ static void counting_is_atomic(const struct world *world)
 	window_close(&window);
 }
 
-/* All others are who it lets in, and whom it goes to; by memory that MPI has. */
+/* It exposes its window to all others, and accesses theirs; in memory from MPI. */
 static void what_is_put_between_start_and_complete_is_there(
 	const struct world *world)
 {

@@ -198,7 +198,7 @@ has "$out" '^SLURM_JOB_ID=' 'the environment'
 lacks "$out" '^(FAIRLEAD|FI|SLINGSHOT|OMPI_MCA|UCX)_|^fl[0-9]' 'environment and devices'
 expect_nothing_left
 
-it 'options that are wrong end the job, and everybody is told why'
+it 'wrong options end the job, with the reason for everybody'
 run as_alice srun --fairlead=lanes=2 true
 [ "$code" -ne 0 ] || fail 'it has run'
 has "$err" '^srun: ' 'what the user sees'

@@ -184,7 +184,7 @@ it 'what an Elan node needs runs as its unit says, too'
 expect_exit 0 inside systemctl start fairlead-rms
 expect_exit 0 is_active fairlead-rms
 
-it 'an upgrade starts daemons anew, and the lane stays as it is'
+it 'an upgrade restarts daemons, and the lane stays as it is'
 number() { # of the device: one that is made again has another
 	inside cat "/sys/class/net/$device/ifindex"
 }

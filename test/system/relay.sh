@@ -12,9 +12,9 @@ cluster_up -N 2 --nics 1 -s slingshot.vni_pool=1024-1031 \
 # Node n1 reaches the manager through a relay of its own, on its own machine,
 # and says where others reach it.
 kill_pid "$(agent_pid n1)"
-mkfifo "$work/told"
-exec {told}<>"$work/told"
-on n1 -- "$wire" relay 127.0.0.1:7171 10.203.255.254:7171 <"$work/told" \
+mkfifo "$work/requests"
+exec {requests}<>"$work/requests"
+on n1 -- "$wire" relay 127.0.0.1:7171 10.203.255.254:7171 <"$work/requests" \
 	>"$work/relay" 2>&1 3>&- &
 wait_for grep -q listening "$work/relay"
 sed -e 's/manager = ".*"/manager = "127.0.0.1:7171"/' \
@@ -23,7 +23,7 @@ sed -e 's/manager = ".*"/manager = "127.0.0.1:7171"/' \
 relay() { # relay WORD...: and wait until it is done
 	local before
 	before=$(grep -c '^done' "$work/relay" || true)
-	printf '%s\n' "$*" >&"$told"
+	printf '%s\n' "$*" >&"$requests"
 	wait_for eval "[ \"\$(grep -c '^done' '$work/relay')\" -gt $before ]"
 }
 lines() { # lines REGEX: how many the relay has printed
@@ -86,16 +86,16 @@ expect_clean
 
 it 'a confirmation is sent until it is acknowledged'
 relay hold ack
-grant=$(reserve jm/owed n1)
+grant=$(reserve jm/pending n1)
 fairlead apply "$grant"
 seen=$(lines "^confirm own grant $grant result 0")
-on n1 -- fairlead epilog jm/owed
+on n1 -- fairlead epilog jm/pending
 after "$((seen + 2))" "^confirm own grant $grant result 0"
 relay let ack
 fairlead release "$grant"
 expect_clean
 
-it 'a drain that was altered is not obeyed, and told at each registration'
+it 'an altered drain is not obeyed, and sent again at each registration'
 relay alter drain
 fairlead node drain n1 --reason test
 again

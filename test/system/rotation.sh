@@ -14,7 +14,7 @@ states() { # of the keys: "1 active,2 staged"
 accepts() { # accepts NODE IDS: does it accept commands signed with these keys
 	[ "$(on "$1" -- fairlead node status --json | gojq -c '.keys | sort')" = "[$2]" ]
 }
-spread() { # spread KEYS: new key files to the nodes, which are told
+spread() { # spread KEYS: new key files to the nodes, which reload them
 	local node
 	for node in n0 n1 n2; do
 		fairlead key node $node --key "$key" --output "$work/$node.key" >/dev/null

@@ -73,11 +73,11 @@ import sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 job = subprocess.Popen(
     ["fairlead", "run", "-N", "1", "--", "sh", "-c",
-     "trap 'echo heard' INT; echo ready; while :; do sleep 0.05; done"],
+     "trap 'echo caught' INT; echo ready; while :; do sleep 0.05; done"],
     stdout=subprocess.PIPE, text=True)
 assert "ready" in job.stdout.readline()
 os.kill(job.pid, signal.SIGINT)
-assert "heard" in job.stdout.readline()
+assert "caught" in job.stdout.readline()
 os.kill(job.pid, signal.SIGINT)
 print(job.wait())
 END
@@ -126,7 +126,7 @@ wait_for eval '! pgrep -f "flock -s $work/orphan.go"'
 expect_exit 0 fairlead release "$key"
 expect_clean
 
-it 'cluster exec runs where and as whom it is told'
+it 'cluster exec runs on the given node as the given user'
 expect_exit 0 on n1 -- hostname
 is "$out" n1 'host name'
 expect_exit 0 on manager -- hostname

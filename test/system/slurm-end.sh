@@ -9,16 +9,16 @@
 
 need_slurm
 slurm_kill_wait=60 # a task that does not want to end has time
-slurm_user=nobody # as whom the manager runs: its commands may drain nodes
+slurm_user=nobody # the manager's user, whose commands may drain nodes
 for script in drain undrain; do
 	cat >"$work/$script" <<-END
 		#!/bin/sh
 		SLURM_CONF=$SLURM_CONF $root/pack/slurm/$script "\$@" &&
-			echo "$script \$1" >>$work/told
+			echo "$script \$1" >>$work/calls
 	END
 	chmod 755 "$work/$script"
 done
-touch "$work/told" && chmod 666 "$work/told"
+touch "$work/calls" && chmod 666 "$work/calls"
 cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1027 -s manager.revoke_timeout=2 \
 	-s node.epilog_timeout=1 -s node.housekeeping_timeout=2 \
 	-s "manager.drain_command=$work/drain" -s "manager.undrain_command=$work/undrain"
@@ -232,25 +232,25 @@ nic n1 busy svc="$(objects n1 | gojq '.[0].id')" nic=0 ms=release
 wait_for is_slurm_node n1 idle
 expect_slurm_clean 4
 
-was_told() { # was_told drain|undrain NODE: to the end
-	grep -qx "$1 $2" "$work/told"
+was_called() { # was_called drain|undrain NODE: to the end
+	grep -qx "$1 $2" "$work/calls"
 }
 for when in before after; do
 	it "what an operator has drained, $when us, is not resumed by us"
-	: >"$work/told"
+	: >"$work/calls"
 	submit -N1 -w n2
 	wait_for have_started 1
 	[ $when = after ] ||
 		slurm_client scontrol update nodename=n2 state=drain reason='new memory'
 	nic n2 busy svc="$(objects n2 | gojq '.[0].id')" nic=0 ms=forever
 	slurm_client scancel "$job"
-	wait_for was_told drain n2
+	wait_for was_called drain n2
 	wait_for is_slurm_node n2 drain
 	[ $when = before ] ||
 		slurm_client scontrol update nodename=n2 state=drain reason='new memory'
 	nic n2 busy svc="$(objects n2 | gojq '.[0].id')" nic=0 ms=release
 	wait_for is_pool quarantined ''
-	wait_for was_told undrain n2
+	wait_for was_called undrain n2
 	is "$(slurm_state n2)" drain 'n2'
 	has "$(drain_reason n2)" '^new memory' 'reason'
 	slurm_client scontrol update nodename=n2 state=resume

@@ -100,7 +100,7 @@ wait_for have_started 2
 go_on
 expect_runs 2
 
-start_anew() { # n1, where one of the two processes hangs
+kill_and_restart() { # n1, where one of the two processes hangs
 	kill_both n1
 	restart n1
 }
@@ -120,7 +120,7 @@ for who in agent guard; do
 	has "$(drain_reason n1)" "^fairlead: $no_answer" 'reason'
 	wait_for is_quarantined 1
 	wait_for are_nodes idle 3
-	[ $who = agent ] || start_anew
+	[ $who = agent ] || kill_and_restart
 	go_on
 	wait_for is_quarantined 0
 	slurm_client scontrol update nodename=n1 state=resume
@@ -149,7 +149,7 @@ hang_at_end
 go_on
 expect_slurm_clean 4
 
-it '.. and reconcile mends it, where the manager is started anew instead'
+it '.. and reconcile mends it, when the manager is restarted instead'
 hang_at_end
 kill_manager
 restart manager

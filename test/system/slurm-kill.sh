@@ -85,10 +85,10 @@ wait_for is_pool held ''
 slurm_client scancel "$job"
 expect_slurm_clean 3
 
-it 'a key that was used, as ids begin anew, is no trouble'
+it 'a key that was used before job ids restarted is no trouble'
 next=$((job + 1))
 for attempt in 0 65536; do
-	run reserve "slurm/$next/$attempt" n0 # or it was used before ids began anew
+	run reserve "slurm/$next/$attempt" n0 # or it was used before ids restarted
 	[ "$code" -ne 0 ] || fairlead release "$out"
 done
 submit -N2 -w n0,n1

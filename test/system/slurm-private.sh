@@ -6,7 +6,7 @@
 # own, in a folder of its own. What the daemons of nodes write for a job when its
 # lane is applied, PrologSlurmctld writes here; each node sees its own files only.
 #
-# Included before lib.sh: root's story begins anew, in namespaces whose processes
+# Included before lib.sh: root's story runs again in namespaces whose processes
 # do not outlive it.
 # shellcheck disable=SC2034,SC2154  # stories use what is set here; lib.sh sets
 

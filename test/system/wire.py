@@ -19,12 +19,12 @@ before=register (confirm: only after a registration).
 `lose` stands in a manager's place, passes on what a client and it say, and
 cuts the connection when the manager has answered a `reserve`.
 
-A relay prints a line for each COMMAND and CONFIRM, and does as told on
+A relay prints a line for each COMMAND and CONFIRM, and takes requests on
 standard input, once there is a connection: `again OP` sends the last command
 of that name once more, `alter OP` changes a byte of each one until `heal OP`,
 `hold OP` keeps the next one back, and loses all that follow, until `let OP`
 sends it, `confirm again` sends the last CONFIRM once more, `cut` closes both
-connections and forgets what it was told.
+connections and forgets its requests.
 
 Written from doc/rfc/client-protocol.md and node-protocol.md without any of the
 C code. Exits 0 whatever the answer is: the story that runs it decides.

@@ -243,7 +243,7 @@ static void neighbours_share_brackets(void **state)
 	assert_format("n10,n20,n21", "n[10,20-21]");
 }
 
-static void strangers_stand_alone(void **state)
+static void unlike_names_stand_alone(void **state)
 {
 	assert_format("a", "a");
 	assert_format("a,b", "a,b");
@@ -426,7 +426,7 @@ int main(void)
 		cmocka_unit_test(find_gives_the_first_place),
 		cmocka_unit_test(find_needs_good_text_up_to_the_name_only),
 		cmocka_unit_test(neighbours_share_brackets),
-		cmocka_unit_test(strangers_stand_alone),
+		cmocka_unit_test(unlike_names_stand_alone),
 		cmocka_unit_test(order_and_duplicates_are_kept),
 		cmocka_unit_test(scattered_numbers_compress),
 		cmocka_unit_test(no_names_are_no_text),

@@ -119,7 +119,7 @@ struct registry {
 	size_t attachment_count;
 	uint32_t rails_up;
 	struct route adapter; /* where other nodes reach this one's */
-	/* Told of each that is not attached any more. NULL: nobody is. */
+	/* Called for each that is detached; or NULL. */
 	void (*detached)(void *ctx, const struct attachment *attachment);
 	void *detached_ctx;
 };

@@ -163,7 +163,7 @@ static void programs_are_listed_by_rising_id(void **state)
 			 0);
 }
 
-static void members_are_told_and_counted(void **state)
+static void members_are_listed_and_counted(void **state)
 {
 	struct stage *stage = *state;
 	struct player *member = must_create(stage, 0, 1);
@@ -366,7 +366,7 @@ int main(int argc, char **argv)
 		stage_test(programs_are_made_by_root_once),
 		stage_test(programs_are_destroyed_when_they_are_empty),
 		stage_test(programs_are_listed_by_rising_id),
-		stage_test(members_are_told_and_counted),
+		stage_test(members_are_listed_and_counted),
 		stage_test(a_process_is_asked_for_its_program),
 		stage_test(processes_are_added_and_removed),
 		stage_test(nobody_joins_a_program_that_was_killed),

@@ -244,12 +244,12 @@ static void members_attach_within_their_capability(void **state)
 	struct elan_capability forged = cap;
 	struct player *member = must_create(stage, 0, 1);
 	struct player *child = player_fork(stage, member, 1, 0);
-	struct player *stranger = player_start(stage, 2, OWNER_UID);
+	struct player *other = player_start(stage, 2, OWNER_UID);
 
 	assert_int_equal(stage_rail_set(-1, true), -EINVAL);
 	assert_int_equal(stage_rail_set(31, true), -EINVAL);
 	assert_int_equal(rms_client_deposit(NULL, GRANT, OWNER_UID, &cap), 0);
-	assert_int_equal(attach(stranger, &cap, 0, 0x400), -ESRCH);
+	assert_int_equal(attach(other, &cap, 0, 0x400), -ESRCH);
 	/* It knows the key, and its program does not hold it. */
 	assert_int_equal(attach(member, &cap, 0, 0x400), -EINVAL);
 	assert_int_equal(of(rms_prgaddcap(1, 0, &cap)), 0);
@@ -452,7 +452,7 @@ static void a_program_claims_what_was_deposited_for_its_number(void **state)
 					   sample_cap(2) };
 	struct player *member = must_create(stage, 0, 7);
 	struct player *owner = player_start(stage, 1, OWNER_UID);
-	struct player *stranger = player_start(stage, 2, OTHER_UID);
+	struct player *other = player_start(stage, 2, OTHER_UID);
 	struct player *second = must_create(stage, 3, 8);
 	size_t count;
 
@@ -461,7 +461,7 @@ static void a_program_claims_what_was_deposited_for_its_number(void **state)
 	assert_int_equal(rms_client_deposit(NULL, 7, OWNER_UID, &caps[0]), 0);
 	assert_int_equal(rms_client_deposit(NULL, 7, OWNER_UID, &caps[1]), 0);
 	assert_int_equal(rms_client_deposit(NULL, 8, OTHER_UID, &caps[2]), 0);
-	assert_int_equal(play(stranger, ACT_PRGCLAIM, .id = 7), -EACCES);
+	assert_int_equal(play(other, ACT_PRGCLAIM, .id = 7), -EACCES);
 	/* What is for another user is not for the program of that number. */
 	assert_int_equal(play(owner, ACT_PRGCLAIM, .id = 8), -EINVAL);
 	assert_int_equal(of(rms_prgclaim(8)), -EINVAL);
@@ -480,7 +480,7 @@ static void a_program_claims_what_was_deposited_for_its_number(void **state)
 	assert_int_equal(play(owner, ACT_PRGCLAIM, .id = 7), -EACCES);
 }
 
-static void a_daemon_is_told_of_its_rails(void **state)
+static void a_daemon_takes_its_rails_from_an_option(void **state)
 {
 	struct stage *stage = *state;
 	struct rms_client_rails rails;
@@ -489,7 +489,7 @@ static void a_daemon_is_told_of_its_rails(void **state)
 	daemon_again(stage);
 	assert_int_equal(rms_client_rails(NULL, &rails), 0);
 	assert_int_equal(rails.up, 3);
-	/* It keeps to that when it is told of none. */
+	/* Without the option, it keeps them. */
 	stage->rails = NULL;
 	daemon_again(stage);
 	assert_int_equal(rms_client_rails(NULL, &rails), 0);
@@ -521,7 +521,7 @@ int main(int argc, char **argv)
 		stage_test(a_dry_run_of_taking_changes_nothing),
 		stage_test(anybody_asks_for_its_deposit_and_the_rails),
 		stage_test(a_program_claims_what_was_deposited_for_its_number),
-		stage_test(a_daemon_is_told_of_its_rails),
+		stage_test(a_daemon_takes_its_rails_from_an_option),
 	};
 	int result = stage_init(argc, argv);
 

@@ -44,9 +44,9 @@ static void members_set_contexts_within_bounds(void **state)
 	struct stage *stage = *state;
 	struct elan_capability cap = sample_cap(0);
 	struct player *member = must_create(stage, 0, 1);
-	struct player *stranger = player_start(stage, 1, 0);
+	struct player *other = player_start(stage, 1, 0);
 
-	assert_int_equal(play(stranger, ACT_SETCAP, .index = 0), -ESRCH);
+	assert_int_equal(play(other, ACT_SETCAP, .index = 0), -ESRCH);
 	assert_int_equal(play(member, ACT_SETCAP, .index = 0), -EINVAL);
 	assert_int_equal(of(rms_prgaddcap(1, 5, &cap)), 0);
 	assert_int_equal(play(member, ACT_SETCAP, .index = 0), -EINVAL);
@@ -62,12 +62,12 @@ static void members_set_contexts_within_bounds(void **state)
 	assert_int_equal(member->script->cap.cap_mycontext, 0x403);
 }
 
-static void capabilities_are_told_to_members_only(void **state)
+static void capabilities_are_shown_to_members_only(void **state)
 {
 	struct stage *stage = *state;
 	struct elan_capability cap = sample_cap(0);
 	struct player *member = must_create(stage, 0, 1);
-	struct player *stranger = player_start(stage, 1, OWNER_UID);
+	struct player *other = player_start(stage, 1, OWNER_UID);
 	struct script script = { .act = ACT_GETCAP };
 
 	assert_int_equal(of(rms_prgaddcap(1, 0, &cap)), 0);
@@ -76,10 +76,10 @@ static void capabilities_are_told_to_members_only(void **state)
 	cap = sample_cap(1);
 	assert_int_equal(of(rms_prgaddcap(1, 3, &cap)), 0);
 
-	assert_int_equal(play(stranger, ACT_NCAPS), -ESRCH);
-	assert_int_equal(play(stranger, ACT_MYCAP), -ESRCH);
-	assert_int_equal(play(stranger, ACT_GETCAP), -ESRCH);
-	assert_int_equal(play(stranger, ACT_PREFCAP, .value = 1), -ESRCH);
+	assert_int_equal(play(other, ACT_NCAPS), -ESRCH);
+	assert_int_equal(play(other, ACT_MYCAP), -ESRCH);
+	assert_int_equal(play(other, ACT_GETCAP), -ESRCH);
+	assert_int_equal(play(other, ACT_PREFCAP, .value = 1), -ESRCH);
 	assert_int_equal(play(member, ACT_NCAPS), 0);
 	assert_int_equal(member->script->number, 3);
 	assert_int_equal(play(member, ACT_MYCAP), 0);
@@ -123,33 +123,32 @@ static void initialised_processes_are_listed(void **state)
 	struct stage *stage = *state;
 	struct player *member = must_create(stage, 0, 1);
 	struct player *child = player_fork(stage, member, 1, 0);
-	struct player *stranger = player_start(stage, 2, OTHER_UID);
+	struct player *other = player_start(stage, 2, OTHER_UID);
 
-	assert_int_equal(play(stranger, ACT_ELANINITDONE, .value = 0), -ESRCH);
+	assert_int_equal(play(other, ACT_ELANINITDONE, .value = 0), -ESRCH);
 	assert_int_equal(play(member, ACT_ELANINITDONE, .value = -1), -EINVAL);
 	assert_int_equal(play(member, ACT_ELANINITDONE, .value = ELAN_MAX_VPS),
 			 -EINVAL);
-	assert_int_equal(play(stranger, ACT_PRGELANPIDS, .id = NO_PROGRAM),
+	assert_int_equal(play(other, ACT_PRGELANPIDS, .id = NO_PROGRAM),
 			 -ESRCH);
-	assert_int_equal(play(stranger, ACT_PRGELANPIDS, .id = 1, .value = -1),
+	assert_int_equal(play(other, ACT_PRGELANPIDS, .id = 1, .value = -1),
 			 -EINVAL);
-	assert_int_equal(play(stranger, ACT_PRGELANPIDS, .id = 1), 0);
-	assert_int_equal(stranger->script->count, 0);
+	assert_int_equal(play(other, ACT_PRGELANPIDS, .id = 1), 0);
+	assert_int_equal(other->script->count, 0);
 	assert_int_equal(play(member, ACT_ELANINITDONE, .value = 5), 0);
 	assert_int_equal(play(member, ACT_ELANINITDONE, .value = 6), 0);
 	assert_int_equal(play(child, ACT_ELANINITDONE, .value = 7), 0);
 	assert_int_equal(
-		play(stranger, ACT_PRGELANPIDS, .id = 1, .value = LIST_MAX), 0);
-	assert_int_equal(stranger->script->count, 2);
-	assert_int_equal(stranger->script->list[0], member->pid);
-	assert_int_equal(stranger->script->second[0], 6);
-	assert_int_equal(stranger->script->list[1], child->pid);
-	assert_int_equal(stranger->script->second[1], 7);
+		play(other, ACT_PRGELANPIDS, .id = 1, .value = LIST_MAX), 0);
+	assert_int_equal(other->script->count, 2);
+	assert_int_equal(other->script->list[0], member->pid);
+	assert_int_equal(other->script->second[0], 6);
+	assert_int_equal(other->script->list[1], child->pid);
+	assert_int_equal(other->script->second[1], 7);
 	kill(child->pid, SIGKILL);
 	player_wait(child);
-	assert_int_equal(play(stranger, ACT_PRGELANPIDS, .id = 1, .value = 1),
-			 0);
-	assert_int_equal(stranger->script->count, 1);
+	assert_int_equal(play(other, ACT_PRGELANPIDS, .id = 1, .value = 1), 0);
+	assert_int_equal(other->script->count, 1);
 }
 
 /* The identity is that of the moment: of the process, and of its user. */
@@ -208,7 +207,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		stage_test(capabilities_are_added_by_root),
 		stage_test(members_set_contexts_within_bounds),
-		stage_test(capabilities_are_told_to_members_only),
+		stage_test(capabilities_are_shown_to_members_only),
 		stage_test(preferred_is_the_smallest_that_is_enough),
 		stage_test(initialised_processes_are_listed),
 		stage_test(a_child_or_another_user_is_not_taken_for_its_parent),

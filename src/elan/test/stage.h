@@ -110,7 +110,7 @@ struct stage {
 	char mount[128];    /* of cgroups; "" where there are none */
 	char cgroup[400];   /* the test's, a path of the file system */
 	const char *keeper; /* "group" or "search" */
-	const char *rails;  /* that the next daemon is told of; NULL: none */
+	const char *rails;  /* --rails of the next daemon, or NULL */
 	pid_t daemon;       /* 0: does not run */
 	struct player players[PLAYERS_MAX];
 };

@@ -96,7 +96,7 @@ static void secret_that_is_too_long_is_refused(void **state)
 	assert_refused(*state, -EFBIG, "too long");
 }
 
-static void secret_that_is_not_there_is_told(void **state)
+static void missing_secret_is_reported(void **state)
 {
 	assert_refused(*state, -ENOENT, "No such file");
 }
@@ -163,7 +163,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(secret_is_read_up_to_capacity),
 		TEST(secret_that_is_too_long_is_refused),
-		TEST(secret_that_is_not_there_is_told),
+		TEST(missing_secret_is_reported),
 		TEST(secret_that_others_can_use_is_refused),
 		TEST(secret_of_somebody_else_is_refused),
 		TEST(secret_behind_a_link_is_refused),

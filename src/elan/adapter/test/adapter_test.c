@@ -338,7 +338,7 @@ static void a_place_has_to_be_a_process_of_a_known_node(void **state)
 	world->cap.cap_bitmap[0] = 3;
 	place.node = -1;
 	open_place(world, 0, &place);
-	/* Where others are was not told. */
+	/* The addresses of others are not known. */
 	world->cap.cap_highnode = 1;
 	world->cap.cap_bitmap[0] = 0xf;
 	place = place_of(world, 0);
@@ -491,7 +491,7 @@ static void nobody_is_a_rank_of_this_node_or_of_none_by_datagram(void **state)
 				frame_seal(&frame, key, nonce, "x", 1, bytes));
 	}
 	assert_int_equal(world->ends[0].count, 1);
-	/* It would have been heard as another rank of its own job. */
+	/* It would have been taken for another rank of its own job. */
 	frame.from = 2;
 	adapter_receive(world->adapters[0], bytes,
 			frame_seal(&frame, key, nonce, "x", 1, bytes));
@@ -506,7 +506,7 @@ static void what_was_for_an_earlier_port_is_not_for_this_one(void **state)
 	open_end(world, 3);
 	send_text(world, 0, 3, "before");
 	run_until_answer(world, 0);
-	/* The receiver is attached anew: it, and then its adapter. */
+	/* The receiver attaches again: it, and then its adapter. */
 	for (int i = 0; i < 2; i++) {
 		if (i == 1) {
 			world->ends[3].port = NULL;
@@ -524,10 +524,10 @@ static void what_was_for_an_earlier_port_is_not_for_this_one(void **state)
 	world->now_ms++;
 	adapter_start(world, 0);
 	open_end(world, 0);
-	send_text(world, 0, 3, "anew");
+	send_text(world, 0, 3, "again");
 	run_until_answer(world, 0);
 	attack(world, RECORDED_MAX);
-	assert_got(world, 3, 2, 0, "anew");
+	assert_got(world, 3, 2, 0, "again");
 }
 
 static void a_message_cannot_be_read_without_the_key(void **state)

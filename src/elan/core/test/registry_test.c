@@ -308,7 +308,7 @@ static void a_death_after_each_step(void **state)
 	assert_true(steps > 20);
 }
 
-static void a_program_of_which_nobody_heard_is_undone(void **state)
+static void an_unreported_program_is_undone(void **state)
 {
 	struct world world;
 
@@ -393,7 +393,7 @@ int main(void)
 		cmocka_unit_test(a_life_without_a_death),
 		cmocka_unit_test(a_death_before_each_step),
 		cmocka_unit_test(a_death_after_each_step),
-		cmocka_unit_test(a_program_of_which_nobody_heard_is_undone),
+		cmocka_unit_test(an_unreported_program_is_undone),
 		cmocka_unit_test(what_cannot_be_saved_is_not_done),
 		cmocka_unit_test(programs_have_a_maximum),
 		cmocka_unit_test(records_are_taken_once),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A kernel and a disk for the registry, in memory. It can be told to be gone
- * from a step on: nothing is done then, as if the daemon had been killed there.
+ * A kernel and a disk for the registry, in memory. From a
+ * chosen step on it does nothing, as if the daemon had been killed there.
  */
 #pragma once
 

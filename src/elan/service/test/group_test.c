@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
-static void settings_are_told_by_their_names(void **state)
+static void settings_are_named_in_errors(void **state)
 {
 	assert_int_equal(group_setting_of("s1"), 1);
 	assert_int_equal(group_setting_of("s42/x"), 42);
@@ -58,7 +58,7 @@ static void what_is_not_there_is_said(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(settings_are_told_by_their_names),
+		cmocka_unit_test(settings_are_named_in_errors),
 		cmocka_unit_test(a_path_is_below_by_whole_names),
 		cmocka_unit_test(what_is_not_there_is_said),
 	};

@@ -48,14 +48,14 @@ static void a_name_cannot_pretend_to_be_fields(void **state)
 
 static void what_is_no_stat_is_refused(void **state)
 {
-	static const char letters[] = "42 (x) S a b c d e f g h i j k l m n o "
-				      "p q r s t u v w";
+	static const char words[] = "42 (x) S a b c d e f g h i j k l m n o "
+				    "p q r s t u v w";
 	static const char no_pid[] = "x" FIELDS;
 	static const char below_zero[] = "-1 (x)" FIELDS;
 	const char *const texts[] = {
 		"",        "42",       "42 (x)",
 		"42 (x) ", "42 (x) S", "42 (x) S 1 2",
-		letters,   no_pid,     below_zero,
+		words,     no_pid,     below_zero,
 	};
 	struct proc_stat stat;
 

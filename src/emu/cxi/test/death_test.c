@@ -102,7 +102,7 @@ static void killed_holder_lets_go(void **state)
 	assert_destroyed_eventually(fixture, id);
 }
 
-static void freed_lni_lingers_as_told(void **state)
+static void freed_lni_lingers_as_configured(void **state)
 {
 	struct fixture *fixture = *state;
 	struct cxil_lni *lni = NULL;
@@ -217,7 +217,7 @@ int main(int argc, char **argv)
 		node_test(without_a_daemon_there_are_no_devices),
 		node_test(closing_a_device_frees_its_lnis),
 		node_test(killed_holder_lets_go),
-		node_test(freed_lni_lingers_as_told),
+		node_test(freed_lni_lingers_as_configured),
 		node_test(removed_device_is_gone_until_restored),
 		node_test(reboot_cuts_off_and_is_another_incarnation),
 		node_test(killed_daemon_starts_again_as_a_reboot),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A daemon for tests that says what it was told to say:
+ * A daemon for tests that gives prepared answers:
  *
  *	fake-daemon SCRIPT LOG PROGRAM [ARGUMENT ...]
  *

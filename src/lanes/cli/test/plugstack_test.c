@@ -38,7 +38,7 @@ static void a_plugin_has_a_path_and_arguments(void **state)
 	assert_true(plugstack_is(&line, "b.so"));
 }
 
-static void other_lines_are_told_apart(void **state)
+static void other_lines_are_distinguished(void **state)
 {
 	struct plugstack_line line;
 	char room[256];
@@ -81,7 +81,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_plugin_has_a_path_and_arguments),
-		cmocka_unit_test(other_lines_are_told_apart),
+		cmocka_unit_test(other_lines_are_distinguished),
 		cmocka_unit_test(the_last_of_several_arguments_counts),
 	};
 

@@ -133,7 +133,7 @@ static void crowd_comes(struct pair crowd[CROWD])
 
 /* --- stories, each in a child --- */
 
-static void strangers(void)
+static void silent_peers(void)
 {
 	struct pair crowd[CROWD];
 	int first;
@@ -143,7 +143,7 @@ static void strangers(void)
 	check(first == CROWD - (MAX - KEPT_FREE));
 }
 
-static void strangers_and_members(void)
+static void silent_peers_and_members(void)
 {
 	struct pair members[MAX - KEPT_FREE];
 	struct pair crowd[CROWD];
@@ -239,12 +239,12 @@ static void holds(void (*story)(void))
 
 static void a_silent_connection_makes_way_for_a_newcomer(void **state)
 {
-	holds(strangers);
+	holds(silent_peers);
 }
 
 static void an_answered_connection_keeps_its_slot(void **state)
 {
-	holds(strangers_and_members);
+	holds(silent_peers_and_members);
 }
 
 static void at_the_maximum_the_newcomer_is_closed(void **state)

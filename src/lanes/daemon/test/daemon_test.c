@@ -381,7 +381,7 @@ static void guard_has_no_libfabric(void **state)
 	stop(bench);
 }
 
-static void the_service_manager_is_told(void **state)
+static void the_service_manager_is_notified(void **state)
 {
 	static const char *const roles[] = { "manager", "node", "both" };
 	struct bench *bench = *state;
@@ -473,7 +473,7 @@ static void files_of_the_role_are_checked(void **state)
 	assert_non_null(strstr(bench->output, "others can use it"));
 }
 
-static void wrong_usage_is_told_apart(void **state)
+static void wrong_usage_has_its_own_exit_status(void **state)
 {
 	static const char *const words[] = { "--role is missing",
 					     "--waive goes with --recover" };
@@ -636,12 +636,12 @@ int main(void)
 		TEST(environment_does_not_steer_libfabric),
 		TEST(fabric_that_is_not_here_is_refused_with_a_hint),
 		TEST(guard_has_no_libfabric),
-		TEST(the_service_manager_is_told),
+		TEST(the_service_manager_is_notified),
 		TEST(hangup_reads_the_configuration_again),
 		TEST(all_errors_of_the_configuration_are_printed),
 		TEST(a_limit_of_descriptors_that_is_too_low_is_said),
 		TEST(files_of_the_role_are_checked),
-		TEST(wrong_usage_is_told_apart),
+		TEST(wrong_usage_has_its_own_exit_status),
 		TEST(a_second_manager_says_who_has_the_journal),
 		TEST(a_killed_manager_leaves_a_journal_that_agrees),
 		TEST(a_recovery_can_waive_nodes),

@@ -127,7 +127,7 @@ static struct ip_address address(const char *text)
 
 static struct fairlead_place peer_place(void)
 {
-	const struct ethernet_place told = {
+	const struct ethernet_place place_of_peer = {
 		.rail_count = RAILS,
 		.rails = { { address("10.204.0.2"), 1500 },
 			   { address("10.205.0.2"), 1500 } },
@@ -135,7 +135,7 @@ static struct fairlead_place peer_place(void)
 	struct writer writer = { .limit = FAIRLEAD_PLACE_MAX };
 	struct fairlead_place place;
 
-	assert_int_equal(ethernet_place_encode(&told, &writer), 0);
+	assert_int_equal(ethernet_place_encode(&place_of_peer, &writer), 0);
 	place.size = writer.size;
 	memcpy(place.bytes, writer.data, writer.size);
 	writer_fini(&writer);

@@ -10,8 +10,8 @@
 
 #include "fairlead_driver.h"
 
-#define CRASH_OWNER    20001u
-#define CRASH_STRANGER 20002u
+#define CRASH_OWNER      20001u
+#define CRASH_OTHER_USER 20002u
 /* Of the program alone, and only root can write it. */
 #define CRASH_DIRECTORY "/mnt"
 

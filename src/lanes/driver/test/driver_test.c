@@ -82,7 +82,7 @@ static void variables_are_a_lanes_where_one_is_that_only_lanes_have(
 			assert_true(is_seen(*name));
 }
 
-static void a_launcher_is_told_what_it_lacks(void **state)
+static void a_launcher_reports_what_it_lacks(void **state)
 {
 	static const char *const refused[] = {
 		"isolation=netns",
@@ -140,7 +140,7 @@ int main(void)
 		cmocka_unit_test(names_are_found_exactly),
 		cmocka_unit_test(
 			variables_are_a_lanes_where_one_is_that_only_lanes_have),
-		cmocka_unit_test(a_launcher_is_told_what_it_lacks),
+		cmocka_unit_test(a_launcher_reports_what_it_lacks),
 		cmocka_unit_test(an_event_has_the_drivers_name_or_its_own),
 	};
 

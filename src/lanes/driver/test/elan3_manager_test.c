@@ -426,15 +426,15 @@ static int assemble(void *state, const char *options,
 		    struct fairlead_error *error)
 {
 	static const char *const nodes[] = { "n7" };
-	struct fairlead_place told = { 0 };
+	struct fairlead_place places = { 0 };
 	struct fairlead_lane lane = { 0 };
 	uint8_t *bytes;
 	size_t size;
 
 	strcpy(lane.options, options);
 	if (place)
-		elan3_place_encode(place, &told);
-	return ops->assemble(state, &lane, nodes, &told, 1, &bytes, &size,
+		elan3_place_encode(place, &places);
+	return ops->assemble(state, &lane, nodes, &places, 1, &bytes, &size,
 			     error);
 }
 
@@ -466,10 +466,10 @@ static void nodes_have_to_be_where_the_file_has_them(void **state)
 }
 
 /* By rising ElanIDs, whatever the order of the job's nodes. */
-static void nodes_are_told_where_the_adapters_of_others_are(void **state)
+static void nodes_get_the_addresses_of_other_adapters(void **state)
 {
 	static const char *const nodes[] = { "n7", "n5", "n6" };
-	struct fairlead_place told[3];
+	struct fairlead_place places[3];
 	struct fairlead_error error = { 0 };
 	struct fairlead_lane lane = { .options = "layout=block,rails=0" };
 	struct route *routes = NULL;
@@ -490,9 +490,9 @@ static void nodes_are_told_where_the_adapters_of_others_are(void **state)
 				.address = { 10, 0, 0, (uint8_t)i },
 				.port = 7174,
 			};
-		elan3_place_encode(&place, &told[i]);
+		elan3_place_encode(&place, &places[i]);
 	}
-	assert_int_equal(ops->assemble(*state, &lane, nodes, told, 3, &bytes,
+	assert_int_equal(ops->assemble(*state, &lane, nodes, places, 3, &bytes,
 				       &size, &error),
 			 0);
 	assert_int_equal(routes_decode(bytes, size, &routes, &count), 0);
@@ -526,7 +526,7 @@ int main(void)
 		T(a_job_whose_nodes_have_moved_is_not_packed),
 		T(what_is_described_has_no_secret),
 		T(nodes_have_to_be_where_the_file_has_them),
-		T(nodes_are_told_where_the_adapters_of_others_are),
+		T(nodes_get_the_addresses_of_other_adapters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

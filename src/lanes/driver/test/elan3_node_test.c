@@ -38,10 +38,10 @@ static void a_node_without_an_elanid_gets_no_lane(void **state)
 	struct fairlead_record record;
 	struct fairlead_place place = { 0 };
 
-	assert_int_equal(world_open(world, "host", "stranger"), 0);
+	assert_int_equal(world_open(world, "host", "other"), 0);
 	assert_int_equal(ops->place(world->node, &place, &world->error),
 			 -ENOENT);
-	assert_has(world->error.text, "'stranger'");
+	assert_has(world->error.text, "'other'");
 	assert_int_equal(world_apply(world, &lane, &record), -EINVAL);
 	assert_has(world->error.text, "'host' of driver \"elan3\"");
 	/* The file was not there to be read. */

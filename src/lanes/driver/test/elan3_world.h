@@ -44,6 +44,6 @@ int world_apply(struct world *world, const struct fairlead_lane *lane,
 int world_revoke(struct world *world, const struct fairlead_lane *lane);
 uint32_t world_list(struct world *world);
 int world_probe(struct world *world);
-/* Open the node half anew, with one more setting. */
+/* Open the node half again, with one more setting. */
 int world_open(struct world *world, const char *name, const char *value);
 void assert_has(const char *text, const char *part);

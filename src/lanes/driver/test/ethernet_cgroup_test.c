@@ -215,7 +215,7 @@ static void a_cgroup_that_comes_later_is_taken_up(void **state)
 }
 
 /* As between two steps: the next one's cgroup has the name, and another id. */
-static void a_cgroup_that_was_made_anew_is_taken_up(void **state)
+static void a_recreated_cgroup_is_taken_up(void **state)
 {
 	node_open();
 	assert_int_equal(mkdir(job, 0755), 0);
@@ -331,7 +331,7 @@ int main(void)
 		TEST(a_lane_is_for_the_cgroup_that_is_called_as_its_job),
 		TEST(a_lane_whose_job_has_no_cgroup_yet_warns_of_it),
 		TEST(a_cgroup_that_comes_later_is_taken_up),
-		TEST(a_cgroup_that_was_made_anew_is_taken_up),
+		TEST(a_recreated_cgroup_is_taken_up),
 		TEST(a_cgroup_that_cannot_be_looked_for_leaves_the_lane_shut),
 		TEST(a_lane_whose_cgroup_cannot_be_looked_for_is_for_nobody),
 		TEST(a_start_finds_the_cgroup_of_a_lane_that_is_there),

@@ -2,7 +2,7 @@
 /*
  * The driver, killed before each call by which it changes something outside
  * itself: while it makes a lane, takes one back, and starts on a node that has
- * one. Whatever it had done, no stranger gets into the lane, and after another
+ * one. Whatever it had done, no other user gets into the lane, and after another
  * start the lane can be taken back, and nothing is left of it.
  */
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static void mend_a_making(void *node)
 	crash_assert_nothing_left();
 	assert_int_equal(crash_apply(node, &lane), 0);
 	assert_true(crash_gets_out(&lane, CRASH_OWNER));
-	assert_false(crash_gets_out(&lane, CRASH_STRANGER));
+	assert_false(crash_gets_out(&lane, CRASH_OTHER_USER));
 	assert_int_equal(crash_revoke(node, &lane), 0);
 	crash_assert_nothing_left();
 }
@@ -90,11 +90,11 @@ static void have_lane(void)
 	crash_close(node);
 }
 
-static void assert_no_stranger_gets_out(void)
+static void assert_no_other_user_gets_out(void)
 {
-	assert_false(crash_gets_out(&lane, CRASH_STRANGER));
+	assert_false(crash_gets_out(&lane, CRASH_OTHER_USER));
 	for (size_t i = 0; i < 2 && others[i].lane.grant_id != 0; i++)
-		assert_false(crash_gets_out(&others[i], CRASH_STRANGER));
+		assert_false(crash_gets_out(&others[i], CRASH_OTHER_USER));
 }
 
 /* False: the step was through before its nth point. */
@@ -105,11 +105,11 @@ static bool crash_once(int (*act)(void *node), unsigned int n,
 	void *node;
 
 	/* Before anybody mends anything. */
-	assert_no_stranger_gets_out();
+	assert_no_other_user_gets_out();
 	if (!act)
 		assert_true(crash_gets_out(&lane, CRASH_OWNER));
 	node = crash_open();
-	assert_no_stranger_gets_out();
+	assert_no_other_user_gets_out();
 	mend(node);
 	crash_close(node);
 	return is_killed;
@@ -179,7 +179,7 @@ static void a_crash_of_a_start_with_a_lane(void **state)
 	crash_everywhere(TWO_CLASSES, NULL, true, mend_a_start);
 }
 
-static void a_stranger_gets_out_where_nothing_keeps_it(void **state)
+static void another_user_gets_out_without_enforcement(void **state)
 {
 	void *node;
 
@@ -188,15 +188,15 @@ static void a_stranger_gets_out_where_nothing_keeps_it(void **state)
 	crash_lane_make(&lane, "tcs=BEST_EFFORT");
 	node = crash_open();
 	assert_int_equal(crash_apply(node, &lane), 0);
-	assert_false(crash_gets_out(&lane, CRASH_STRANGER));
+	assert_false(crash_gets_out(&lane, CRASH_OTHER_USER));
 	netns_run("nft delete table inet fairlead");
 	netns_run("umount /sys/fs/bpf && mount -t bpf bpf /sys/fs/bpf");
 	/* It holds what the file system has lost. */
 	crash_close(node);
-	assert_true(crash_gets_out(&lane, CRASH_STRANGER));
+	assert_true(crash_gets_out(&lane, CRASH_OTHER_USER));
 	/* And not any more, from the next start on. */
 	node = crash_open();
-	assert_false(crash_gets_out(&lane, CRASH_STRANGER));
+	assert_false(crash_gets_out(&lane, CRASH_OTHER_USER));
 	assert_true(crash_gets_out(&lane, CRASH_OWNER));
 	assert_int_equal(crash_revoke(node, &lane), 0);
 	crash_assert_nothing_left();
@@ -209,7 +209,7 @@ static void a_stranger_gets_out_where_nothing_keeps_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		one(a_stranger_gets_out_where_nothing_keeps_it),
+		one(another_user_gets_out_without_enforcement),
 		one(a_crash_while_a_lane_is_made),
 		one(a_crash_while_a_lane_is_taken_back),
 		one(a_crash_while_several_lanes_are_taken_back),

@@ -69,7 +69,7 @@ static void a_name_that_is_taken_is_left_alone(void **state)
 	netns_run("ip link del fl4242");
 }
 
-static void an_underlay_that_is_gone_is_told(void **state)
+static void a_missing_underlay_is_reported(void **state)
 {
 	struct lane_device device;
 
@@ -134,7 +134,7 @@ static void a_port_with_other_flags_is_refused_when_it_is_set_up(void **state)
 	assert_int_equal(device_up(world.netlink, &device, &world.error), 0);
 }
 
-static void a_program_on_the_port_is_told(void **state)
+static void a_program_on_the_port_is_reported(void **state)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET,
 				   .sin_port = htons(ETHERNET_PORT) };
@@ -198,7 +198,7 @@ static void without_privileges_nothing_is_made_and_all_is_left(void **state)
 	assert_int_equal(device_world_list().count, 1);
 }
 
-static void a_node_without_ipv6_is_told(void **state)
+static void a_node_without_ipv6_is_reported(void **state)
 {
 	struct lane_device device;
 
@@ -322,13 +322,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		one(a_vni_is_made_once_on_a_port),
 		one(a_name_that_is_taken_is_left_alone),
-		one(an_underlay_that_is_gone_is_told),
+		one(a_missing_underlay_is_reported),
 		one(an_mtu_that_the_underlay_cannot_carry_is_refused),
 		one(a_peer_that_is_refused_is_named),
 		one(a_port_with_other_flags_is_refused_when_it_is_set_up),
-		one(a_program_on_the_port_is_told),
+		one(a_program_on_the_port_is_reported),
 		one(without_privileges_nothing_is_made_and_all_is_left),
-		one(a_node_without_ipv6_is_told),
+		one(a_node_without_ipv6_is_reported),
 		one(a_crash_after_any_request_loses_no_device),
 	};
 

@@ -355,7 +355,7 @@ static void a_deletion_that_was_interrupted_is_gone_on_with(void **state)
 	assert_int_equal(device_world_list().count, 0);
 }
 
-static void a_stranger_in_the_group_is_not_deleted(void **state)
+static void a_foreign_device_in_the_group_is_not_deleted(void **state)
 {
 	struct lane_device devices[2];
 	bool is_left[2];
@@ -534,7 +534,7 @@ int main(void)
 		one(devices_are_deleted_together),
 		one(anothers_in_the_same_place_is_not_deleted),
 		one(a_deletion_that_was_interrupted_is_gone_on_with),
-		one(a_stranger_in_the_group_is_not_deleted),
+		one(a_foreign_device_in_the_group_is_not_deleted),
 		one(a_lane_in_use_that_somebody_put_into_the_group_stays),
 		one(devices_go_with_their_underlay),
 		one(a_lane_carries_packets_of_both_families),

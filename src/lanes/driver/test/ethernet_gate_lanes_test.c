@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a gate is told of lanes, and how many. */
+/* What a gate knows of lanes, and how many it takes. */
 #include "lanes/driver/ethernet/gate.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whom a gate does not concern: who is in another network namespace. */
+/* A gate does not concern processes in other network namespaces. */
 #include "lanes/driver/ethernet/gate.h"
 
 #include <setjmp.h>

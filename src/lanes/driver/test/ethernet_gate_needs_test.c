@@ -31,7 +31,7 @@ static int open_without_cgroup(const void *arg)
 	return 0;
 }
 
-static void a_system_without_cgroup_v2_is_told_so(void **state)
+static void a_system_without_cgroup_v2_is_reported(void **state)
 {
 	assert_int_equal(as(&root, open_without_cgroup, NULL), 0);
 }
@@ -88,7 +88,7 @@ static void an_open_gate_needs_no_privileges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		GATE_TEST(a_system_without_cgroup_v2_is_told_so),
+		GATE_TEST(a_system_without_cgroup_v2_is_reported),
 		GATE_TEST(to_open_needs_privileges_and_says_which),
 		GATE_TEST(an_open_gate_needs_no_privileges),
 	};

@@ -133,7 +133,7 @@ static void other_programs_take_over_without_a_gap(void **state)
 	munmap(watch, sizeof(*watch));
 }
 
-static void a_set_that_is_not_whole_is_made_anew(void **state)
+static void an_incomplete_set_is_made_again(void **state)
 {
 	char name[GATE_SET_NAME_MAX];
 	char again[GATE_SET_NAME_MAX];
@@ -263,7 +263,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		GATE_TEST(programs_and_lanes_outlive_who_made_them),
 		GATE_TEST(other_programs_take_over_without_a_gap),
-		GATE_TEST(a_set_that_is_not_whole_is_made_anew),
+		GATE_TEST(an_incomplete_set_is_made_again),
 		GATE_TEST(what_crashes_left_is_cleared_away),
 		GATE_TEST(what_others_have_in_the_directory_is_left_alone),
 		GATE_TEST(clear_detaches_all_at_once),

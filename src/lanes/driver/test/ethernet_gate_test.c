@@ -35,7 +35,7 @@ static void the_owner_may_use_all_addresses_of_its_lane(void **state)
 	assert_passes(&bob, BOB6);
 }
 
-static void a_stranger_may_use_none_of_them(void **state)
+static void another_user_may_use_none_of_them(void **state)
 {
 	assert_refused(&bob, ALICE4);
 	assert_refused(&bob, ALICE6);
@@ -97,7 +97,7 @@ static void a_source_of_the_one_lane_does_not_open_another(void **state)
 	assert_int_equal(as(&bob, try_call, &call), EPERM);
 }
 
-static void a_strangers_socket_at_no_address_gets_no_datagram(void **state)
+static void another_users_socket_at_no_address_gets_no_datagram(void **state)
 {
 	int ipv4 = listen_as(&bob, SOCK_DGRAM, "0.0.0.0", 5001);
 	int ipv6 = listen_as(&bob, SOCK_DGRAM, "::", 5002);
@@ -112,7 +112,8 @@ static void a_strangers_socket_at_no_address_gets_no_datagram(void **state)
 	close(ipv6);
 }
 
-static void a_strangers_listener_at_no_address_gets_no_connection(void **state)
+static void another_users_listener_at_no_address_gets_no_connection(
+	void **state)
 {
 	int ipv4 = listen_as(&bob, SOCK_STREAM, "0.0.0.0", 5003);
 	int ipv6 = listen_as(&bob, SOCK_STREAM, "::", 5004);
@@ -423,15 +424,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		GATE_TEST(the_owner_may_use_all_addresses_of_its_lane),
-		GATE_TEST(a_stranger_may_use_none_of_them),
+		GATE_TEST(another_user_may_use_none_of_them),
 		GATE_TEST(an_address_of_no_lane_is_for_root_only),
 		GATE_TEST(root_may_use_lanes),
 		GATE_TEST(all_else_is_for_everybody),
 		GATE_TEST(a_source_chosen_for_one_packet_is_checked),
 		GATE_TEST(a_source_of_the_one_lane_does_not_open_another),
-		GATE_TEST(a_strangers_socket_at_no_address_gets_no_datagram),
+		GATE_TEST(another_users_socket_at_no_address_gets_no_datagram),
 		GATE_TEST(
-			a_strangers_listener_at_no_address_gets_no_connection),
+			another_users_listener_at_no_address_gets_no_connection),
 		GATE_TEST(roots_socket_at_no_address_gets_nothing_from_a_lane),
 		GATE_TEST(roots_socket_at_a_lanes_address_serves_it),
 		GATE_TEST(root_has_answers_to_its_ping),

@@ -280,7 +280,7 @@ static void members_have_the_places_in_order_and_the_networks(void **state)
 	ops->destroy(data);
 }
 
-static void a_node_that_has_told_no_place_is_named(void **state)
+static void a_node_without_a_place_is_named(void **state)
 {
 	struct fairlead_place places[] = { place_at(1), { 0 }, place_at(2) };
 	struct fairlead_error error = { 0 };
@@ -367,7 +367,7 @@ int main(void)
 		cmocka_unit_test(more_nodes_than_addresses_are_refused),
 		cmocka_unit_test(
 			members_have_the_places_in_order_and_the_networks),
-		cmocka_unit_test(a_node_that_has_told_no_place_is_named),
+		cmocka_unit_test(a_node_without_a_place_is_named),
 		cmocka_unit_test(addresses_that_do_not_fit_are_refused),
 	};
 

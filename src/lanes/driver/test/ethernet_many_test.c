@@ -36,7 +36,7 @@ static void say(const char *what, double begin)
 static void assert_works(const struct crash_lane *lane)
 {
 	assert_true(crash_gets_out(lane, CRASH_OWNER));
-	assert_false(crash_gets_out(lane, CRASH_STRANGER));
+	assert_false(crash_gets_out(lane, CRASH_OTHER_USER));
 }
 
 static void hundreds_of_lanes_are_on_a_node_at_once(void **state)

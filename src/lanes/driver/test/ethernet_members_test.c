@@ -307,7 +307,7 @@ static void nodes_without_rails_have_none_of_the_lane(void **state)
 	assert_int_equal(members.mtu[0], 1450);
 	assert_travels(&members);
 	ethernet_members_fini(&members);
-	/* Whose family is another's is told by the first that has one. */
+	/* The first node with an address decides which family is another. */
 	places[1].rails[0].address =
 		(struct ip_address){ 6, { 0xfd, [15] = 1 } };
 	assert_refused(6, "node n1 has an IPv6 address on rail 0 and node n2 "
@@ -529,12 +529,12 @@ static void damaged_members_are_refused(void **state)
 }
 
 /* Version 1 had a count of rails where their bits are now. */
-static void other_versions_are_told_from_damage(void **state)
+static void other_versions_are_distinguished_from_damage(void **state)
 {
 	static const uint8_t versions[] = { 0, 1, 3, 255 };
 	uint8_t place[sizeof(golden_place)];
 	uint8_t bytes[sizeof(golden_members)];
-	struct ethernet_place told = { .rail_count = 77 };
+	struct ethernet_place decoded = { .rail_count = 77 };
 	struct ethernet_members members = { .node_count = 77 };
 
 	memcpy(place, golden_place, sizeof(place));
@@ -542,13 +542,13 @@ static void other_versions_are_told_from_damage(void **state)
 	for (size_t i = 0; i < sizeof(versions); i++) {
 		place[0] = bytes[0] = versions[i];
 		assert_int_equal(ethernet_place_decode(place, sizeof(place),
-						       &told),
+						       &decoded),
 				 -EPROTONOSUPPORT);
 		assert_int_equal(ethernet_members_decode(bytes, sizeof(bytes),
 							 &members),
 				 -EPROTONOSUPPORT);
 	}
-	assert_int_equal(told.rail_count, 77);
+	assert_int_equal(decoded.rail_count, 77);
 	assert_int_equal(members.node_count, 77);
 }
 
@@ -647,7 +647,7 @@ int main(void)
 		cmocka_unit_test(runs_of_every_length_are_read_back),
 		cmocka_unit_test(members_that_are_too_large_are_not_cut),
 		cmocka_unit_test(damaged_members_are_refused),
-		cmocka_unit_test(other_versions_are_told_from_damage),
+		cmocka_unit_test(other_versions_are_distinguished_from_damage),
 		cmocka_unit_test(a_run_does_not_pass_the_last_address),
 		cmocka_unit_test(a_node_has_all_rails_or_none),
 		cmocka_unit_test(a_lane_without_rails_lacks_none),

@@ -339,12 +339,13 @@ static void forge(uint8_t bytes[51])
 	memcpy(bytes, forged, sizeof(forged));
 }
 
-static void VXLAN_by_hand_is_told_from_that_of_a_lane_inside(void **state)
+static void VXLAN_by_hand_is_distinguished_from_that_of_a_lane_inside(
+	void **state)
 {
 	uint8_t forged[51];
 	char bytes[16] = "";
 	struct lane_device device;
-	int job, peer, stranger;
+	int job, peer, outside;
 
 	if (!is_there)
 		skip();
@@ -353,10 +354,10 @@ static void VXLAN_by_hand_is_told_from_that_of_a_lane_inside(void **state)
 	dress_device(&device);
 	job = socket_in(JOB_PATH, "100.64.0.1", 700);
 	peer = socket_in(PEER_PATH, "100.64.0.2", 700);
-	stranger = socket_in("/proc/self/ns/net", "10.77.0.1", 0);
+	outside = socket_in("/proc/self/ns/net", "10.77.0.1", 0);
 	forge(forged);
 	/* Without the rule it arrives. */
-	assert_int_equal(send_to(stranger, "10.77.0.2", 4789, forged,
+	assert_int_equal(send_to(outside, "10.77.0.2", 4789, forged,
 				 sizeof(forged)),
 			 sizeof(forged));
 	assert_int_equal(recv(peer, bytes, sizeof(bytes), 0), 1);
@@ -365,7 +366,7 @@ static void VXLAN_by_hand_is_told_from_that_of_a_lane_inside(void **state)
 	netns_run("nft 'add table inet t; add chain inet t out { type filter "
 		  "hook output priority 0; }; add rule inet t out udp dport "
 		  "4789 meta skuid 0-4294967295 drop'");
-	assert_int_equal(send_to(stranger, "10.77.0.2", 4789, forged,
+	assert_int_equal(send_to(outside, "10.77.0.2", 4789, forged,
 				 sizeof(forged)),
 			 -1);
 	assert_int_equal(errno, EPERM);
@@ -375,7 +376,7 @@ static void VXLAN_by_hand_is_told_from_that_of_a_lane_inside(void **state)
 	netns_run("nft delete table inet t");
 	close(job);
 	close(peer);
-	close(stranger);
+	close(outside);
 }
 
 /* The whole table, as the driver has it; the class of the lane is in its alias. */
@@ -460,7 +461,7 @@ int main(void)
 		one(a_netlink_inside_sees_the_device_and_the_hosts_does_not),
 		one(a_device_goes_though_a_process_stays_inside),
 		one(a_lane_inside_is_shaped_by_its_VNI),
-		one(VXLAN_by_hand_is_told_from_that_of_a_lane_inside),
+		one(VXLAN_by_hand_is_distinguished_from_that_of_a_lane_inside),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);

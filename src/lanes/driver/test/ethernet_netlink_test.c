@@ -123,7 +123,7 @@ static void a_refused_call_names_what_failed_and_why(void **state)
 			 -ENODEV);
 }
 
-static void the_kernels_own_words_are_told(void **state)
+static void the_kernels_own_message_is_reported(void **state)
 {
 	struct ifaddrmsg info = { .ifa_family = AF_INET, .ifa_prefixlen = 99 };
 	struct nl_msg *message = nlmsg_alloc_simple(RTM_NEWADDR, NLM_F_CREATE);
@@ -289,7 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		one(a_call_does_what_it_asks),
 		one(a_refused_call_names_what_failed_and_why),
-		one(the_kernels_own_words_are_told),
+		one(the_kernels_own_message_is_reported),
 		one(a_get_has_all_answers),
 		one(a_get_can_ask_for_one),
 		one(a_get_that_is_refused_emits_nothing),

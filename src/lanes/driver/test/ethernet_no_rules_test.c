@@ -228,7 +228,7 @@ static void a_device_keeps_its_lane_whatever_it_is_called(void **state)
 	}
 }
 
-static void counters_go_on_when_the_table_is_written_anew(void **state)
+static void counters_go_on_when_the_table_is_rewritten(void **state)
 {
 	node_world_open_bare();
 	assert_int_equal(lane_apply(0), 0);
@@ -285,7 +285,7 @@ int main(void)
 		TEST(without_rules_lanes_are_taken_back_and_none_is_made),
 		TEST(a_start_with_lanes_beside_a_foreign_table_goes_on),
 		TEST(a_device_keeps_its_lane_whatever_it_is_called),
-		TEST(counters_go_on_when_the_table_is_written_anew),
+		TEST(counters_go_on_when_the_table_is_rewritten),
 		TEST(a_lane_that_fails_before_it_has_rules_leaves_the_table),
 	};
 

@@ -18,7 +18,7 @@
 static void lanes_whose_networks_overlap_are_refused(void **state)
 {
 	struct fairlead_lane lanes[] = { nodes_lane(9, NODES_OWNER, NODES_VNI),
-					 nodes_lane(10, NODES_STRANGER,
+					 nodes_lane(10, NODES_OTHER_USER,
 						    NODES_VNI + 1024) };
 
 	/* The two are apart in a pool, and not when it is cut otherwise. */

@@ -95,7 +95,7 @@ static void a_start_writes_rules_for_what_is_there(void **state)
 static void an_apply_after_a_flush_brings_all_rules_back(void **state)
 {
 	struct fairlead_lane lanes[] = { nodes_lane(9, NODES_OWNER, NODES_VNI),
-					 nodes_lane(10, NODES_STRANGER,
+					 nodes_lane(10, NODES_OTHER_USER,
 						    NODES_VNI + 1) };
 
 	nodes_apply_all(&lanes[0]);

@@ -111,7 +111,7 @@ static void a_foreign_vxlan_device_withholds_its_vni(void **state)
 	assert_true(netns_holds("ip link show flannel.1"));
 }
 
-static void a_node_with_another_address_than_it_told_says_so(void **state)
+static void a_node_reports_that_its_address_has_changed(void **state)
 {
 	struct fairlead_lane lane = nodes_lane(9, NODES_OWNER, NODES_VNI);
 	_auto_(freep) uint8_t *members =
@@ -224,7 +224,7 @@ int main(void)
 		TEST(a_lane_in_a_namespace_is_seen_there_only),
 		TEST(a_device_without_an_alias_is_the_lane_s_that_has_its_vni),
 		TEST(a_foreign_vxlan_device_withholds_its_vni),
-		TEST(a_node_with_another_address_than_it_told_says_so),
+		TEST(a_node_reports_that_its_address_has_changed),
 		TEST(members_of_another_version_say_who_is_to_be_updated),
 		TEST(the_smallest_mtu_of_the_job_is_everybody_s),
 		TEST(a_nic_too_small_for_a_lane_is_said),

@@ -240,7 +240,7 @@ static void settings_replace_the_default(void **state)
 	assert_int_equal(policy.max_mbit, 10000);
 }
 
-static void wrong_settings_are_told_all_at_once(void **state)
+static void wrong_settings_are_reported_all_at_once(void **state)
 {
 	const struct fairlead_setting list[] = {
 		{ "traffic_classes", "FAST", 1 },
@@ -284,7 +284,7 @@ int main(void)
 		cmocka_unit_test(formatted_options_stand_for_themselves),
 		cmocka_unit_test(the_longest_request_travels),
 		cmocka_unit_test(settings_replace_the_default),
-		cmocka_unit_test(wrong_settings_are_told_all_at_once),
+		cmocka_unit_test(wrong_settings_are_reported_all_at_once),
 		cmocka_unit_test(a_site_cannot_reserve_above_its_maximum),
 	};
 

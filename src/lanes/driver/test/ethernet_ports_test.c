@@ -19,7 +19,7 @@
 #include "lanes/driver/test/netns.h"
 #include "lanes/driver/test/node_world.h"
 
-#define STRANGER 20002
+#define OTHER_UID 20002
 
 static void open_node(void)
 {
@@ -45,8 +45,8 @@ static void tend(void)
 		fail_msg("%s", world.error.text);
 }
 
-/* A stranger's datagram to that port, of himself; 0 or an errno. */
-static int send_as_stranger(uint16_t port, bool is_taken)
+/* Another user sends a datagram to that port; 0 or an errno. */
+static int send_as_other(uint16_t port, bool is_taken)
 {
 	const struct sockaddr_in address = {
 		.sin_family = AF_INET,
@@ -67,16 +67,16 @@ static int send_as_stranger(uint16_t port, bool is_taken)
 	return 0;
 }
 
-static int as_stranger(uint16_t port, bool is_taken)
+static int as_other(uint16_t port, bool is_taken)
 {
 	pid_t pid = fork();
 	int status;
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		if (setresuid(STRANGER, STRANGER, STRANGER) < 0)
+		if (setresuid(OTHER_UID, OTHER_UID, OTHER_UID) < 0)
 			_exit(255);
-		_exit(send_as_stranger(port, is_taken));
+		_exit(send_as_other(port, is_taken));
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
@@ -86,10 +86,10 @@ static int as_stranger(uint16_t port, bool is_taken)
 /* Anybody can send to it, take it, and is sent what comes to it. */
 static bool is_free(uint16_t port)
 {
-	int result = as_stranger(port, false);
+	int result = as_other(port, false);
 
 	if (result == 0)
-		assert_int_equal(as_stranger(port, true), 0);
+		assert_int_equal(as_other(port, true), 0);
 	else
 		assert_int_equal(result, EPERM);
 	return result == 0;
@@ -164,7 +164,7 @@ static socklen_t make_address(int family, uint16_t port,
 	return sizeof(*ipv6);
 }
 
-/* The port that a stranger is given; 0: none. */
+/* The port that another user gets; 0: none. */
 static uint16_t given(const struct asking *asking)
 {
 	struct sockaddr_storage address;
@@ -213,7 +213,7 @@ static bool is_given(const struct asking *asking, uint16_t port)
 
 	assert_true(pid >= 0);
 	if (pid == 0)
-		_exit(setresuid(STRANGER, STRANGER, STRANGER) < 0
+		_exit(setresuid(OTHER_UID, OTHER_UID, OTHER_UID) < 0
 			      ? 1
 			      : (given(asking) == port ? 2 : 3));
 	assert_int_equal(waitpid(pid, &status, 0), pid);

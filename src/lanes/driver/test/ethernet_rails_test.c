@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Nodes of a job with fewer rails than others, or none: each is seen by itself,
- * the others are what it is told of them.
+ * the others are only places.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,8 +48,8 @@ static struct fairlead_place bytes_of(const struct ethernet_place *place)
 	return bytes;
 }
 
-/* What the node tells now. */
-static struct fairlead_place told(void)
+/* What the node reports now. */
+static struct fairlead_place place_now(void)
 {
 	struct fairlead_place place = { .size = 77 };
 
@@ -97,7 +97,7 @@ static int apply_beside(struct fairlead_lane *lane,
 			const struct ethernet_place *n1,
 			const struct ethernet_place *n2)
 {
-	const struct fairlead_place places[NODES] = { told(), bytes_of(n1),
+	const struct fairlead_place places[NODES] = { place_now(), bytes_of(n1),
 						      bytes_of(n2) };
 
 	return apply(lane, places);
@@ -151,13 +151,13 @@ static void a_node_without_a_nic_tells_a_place_without_rails(void **state)
 
 	netns_run("ip link set eth1 down");
 	node_world_open(not_required, 1);
-	place = told();
+	place = place_now();
 	assert_int_equal(
 		ethernet_place_decode(place.bytes, place.size, &decoded), 0);
 	assert_int_equal(decoded.rail_count, 0);
 	node_world_close();
 	node_world_open_bare();
-	assert_int_equal(told().size, 0);
+	assert_int_equal(place_now().size, 0);
 }
 
 static void a_node_without_a_nic_has_nothing_of_the_lane(void **state)
@@ -230,7 +230,7 @@ static void a_nic_that_came_or_went_since_is_no_error(void **state)
 
 	node_world_open(not_required, 1);
 	memcpy(with, without, sizeof(with));
-	with[0] = told();
+	with[0] = place_now();
 	assert_int_equal(apply(&lane, without), 0);
 	assert_no_lane_since(&lane, "the manager does not know yet that this "
 				    "node has a NIC for lanes");
@@ -290,7 +290,7 @@ static void a_nic_that_goes_leaves_the_others_their_rails(void **state)
 
 static bool tells(size_t rail)
 {
-	struct fairlead_place place = told();
+	struct fairlead_place place = place_now();
 	struct ethernet_place decoded;
 
 	assert_int_equal(
@@ -412,7 +412,7 @@ static void a_lane_on_a_rail_whose_nic_went_since_is_refused(void **state)
 						bytes_of(&others[1]) };
 
 	open_two_rails();
-	places[0] = told();
+	places[0] = place_now();
 	netns_run("ip link set eth1 down");
 	assert_int_equal(apply(&lane, places), -ENODEV);
 	assert_string_equal(world.error.text,
@@ -432,7 +432,7 @@ static void a_fifth_nic_is_left_out_and_said_to_be(void **state)
 			  "ip link set p%d up; ip link set eth%d up",
 			  i, i, 203 + i, i, i, i);
 	node_world_open_bare();
-	place = told();
+	place = place_now();
 	assert_int_equal(
 		ethernet_place_decode(place.bytes, place.size, &decoded), 0);
 	assert_int_equal(decoded.rail_count, 4);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What people are told of the node half: each flaw of a node once, with what to
- * do. Each test has a network namespace of its own with one NIC, eth1.
+ * Reports of the node half: each flaw of a node once, with what to do. Each test has a network namespace of its own with one NIC, eth1.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -427,7 +426,7 @@ static int look_from_outside(void)
 		print_error("%s%s\n", world.error.text, world.device.detail);
 		return 1;
 	}
-	/* It may as well be a stranger's, as far as can be seen. */
+	/* It may as well be somebody else's, as far as can be seen. */
 	if (netns_holds("test -e /mnt/netns/9") !=
 	    !!strstr(world.device.detail,
 		     "only root sees who has UDP port 4789"))
@@ -484,7 +483,7 @@ static int open_without_the_capability(void)
 		       : 2;
 }
 
-static void root_without_the_capability_is_told_so(void **state)
+static void root_without_the_capability_is_reported(void **state)
 {
 	assert_int_equal(in_child(open_without_the_capability), 0);
 }
@@ -524,7 +523,7 @@ static void assert_kernel_without(const char *what, const char *words)
 	assert_says(world.error.text, words);
 }
 
-static void a_kernel_without_vxlan_is_told(void **state)
+static void a_kernel_without_vxlan_is_reported(void **state)
 {
 	assert_kernel_without("vxlan", "the kernel has no devices of kind "
 				       "vxlan, nor a module for them");
@@ -532,7 +531,7 @@ static void a_kernel_without_vxlan_is_told(void **state)
 	assert_false(netns_holds("ip link show type vxlan | grep ."));
 }
 
-static void a_kernel_without_nftables_is_told(void **state)
+static void a_kernel_without_nftables_is_reported(void **state)
 {
 	assert_kernel_without("nf_tables", "the kernel has no nftables "
 					   "(CONFIG_NF_TABLES");
@@ -564,9 +563,9 @@ int main(void)
 		TEST(a_port_that_a_program_has_is_said),
 		TEST(a_lane_in_a_namespace_is_no_other_program),
 		TEST(a_port_that_other_vxlan_has_is_said),
-		TEST(root_without_the_capability_is_told_so),
-		TEST(a_kernel_without_vxlan_is_told),
-		TEST(a_kernel_without_nftables_is_told),
+		TEST(root_without_the_capability_is_reported),
+		TEST(a_kernel_without_vxlan_is_reported),
+		TEST(a_kernel_without_nftables_is_reported),
 #undef TEST
 	};
 

@@ -2,7 +2,7 @@
 /*
  * A lane of two nodes with a router in between, each a network namespace of its
  * own: what lanes carry gets through when its TTL suffices, and else is refused
- * by the router, of which people are told.
+ * by the router, which is reported.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -128,7 +128,7 @@ static const char *summary(void)
 
 /* --- tests --- */
 
-static void with_a_ttl_of_1_a_lane_ends_at_a_router_and_people_are_told(
+static void with_a_ttl_of_1_a_lane_ends_at_a_router_which_is_reported(
 	void **state)
 {
 	char byte;
@@ -201,7 +201,7 @@ static void a_ttl_that_cannot_be_is_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(with_a_ttl_of_1_a_lane_ends_at_a_router_and_people_are_told),
+		TEST(with_a_ttl_of_1_a_lane_ends_at_a_router_which_is_reported),
 		TEST(what_is_said_of_the_ttl_ends_with_its_cause),
 		TEST(with_a_higher_ttl_a_lane_is_routed),
 		TEST(a_ttl_that_cannot_be_is_an_error),

@@ -263,7 +263,7 @@ static void a_lane_that_is_there_can_be_added(void **state)
 	assert_string_equal(after, before);
 }
 
-static void a_table_written_anew_forgets_what_was_there(void **state)
+static void a_rewritten_table_forgets_what_was_there(void **state)
 {
 	struct rules_lane lanes[] = { lane_of(4242), lane_of(4243) };
 	_auto_(freep) char *text = NULL;
@@ -330,7 +330,7 @@ int main(void)
 		cmocka_unit_test(a_lane_has_elements_in_each_set),
 		cmocka_unit_test(what_is_added_is_what_the_table_would_have),
 		cmocka_unit_test(a_lane_that_is_there_can_be_added),
-		cmocka_unit_test(a_table_written_anew_forgets_what_was_there),
+		cmocka_unit_test(a_rewritten_table_forgets_what_was_there),
 		cmocka_unit_test(
 			a_lane_in_a_namespace_is_known_by_its_vni_only),
 		cmocka_unit_test(what_nft_lists_can_be_loaded_again),

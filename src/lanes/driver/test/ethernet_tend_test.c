@@ -23,8 +23,8 @@
 #include "lanes/driver/test/netns.h"
 #include "lanes/driver/test/node_world.h"
 
-#define PINS     "/mnt/bpf"
-#define STRANGER 20002
+#define PINS      "/mnt/bpf"
+#define OTHER_UID 20002
 
 static char line[FAIRLEAD_SUMMARY_MAX + 1];
 
@@ -98,16 +98,16 @@ static int take_a_port(uint32_t uid)
 static void a_lane_whose_gate_was_detached_is_closed_again(void **state)
 {
 	open_with_a_lane();
-	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(OTHER_UID), EPERM);
 	assert_line("enforcement nft+bpf, ");
 	assert_int_equal(tend(), 0);
 	detach();
-	assert_int_equal(take_a_port(STRANGER), 0);
+	assert_int_equal(take_a_port(OTHER_UID), 0);
 	assert_line("enforcement none, ");
 	assert_line("; lacks bpf (somebody has detached its programs)");
 	assert_int_equal(tend(), 1);
 	assert_said("somebody has detached its programs; it is put back");
-	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(OTHER_UID), EPERM);
 	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
 	assert_line("enforcement nft+bpf, ");
 	assert_null(strstr(line, "lacks bpf"));
@@ -120,7 +120,7 @@ static void a_gate_whose_pins_are_gone_is_in_force_and_pinned_again(
 {
 	open_with_a_lane();
 	assert_int_equal(umount(PINS), 0);
-	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(OTHER_UID), EPERM);
 	assert_line("enforcement nft+bpf, ");
 	assert_line("; lacks pins of bpf (");
 	assert_int_equal(tend(), 1);
@@ -130,7 +130,7 @@ static void a_gate_whose_pins_are_gone_is_in_force_and_pinned_again(
 	assert_int_equal(tend(), 0);
 	/* And not by our descriptors only. */
 	node_world_close();
-	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(OTHER_UID), EPERM);
 	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
 }
 
@@ -144,11 +144,11 @@ static void what_somebody_deletes_from_the_gate_s_map_is_back(void **state)
 	find_set(&set);
 	while (bpf_map_get_next_key(set.lanes, NULL, &key) == 0)
 		assert_int_equal(bpf_map_delete_elem(set.lanes, &key), 0);
-	assert_int_equal(take_a_port(STRANGER), 0);
+	assert_int_equal(take_a_port(OTHER_UID), 0);
 	assert_int_equal(tend(), 1);
 	assert_said("somebody has changed the gate's map of lanes; it is as it "
 		    "was");
-	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(OTHER_UID), EPERM);
 	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
 	/* And what is the site's, but no lane's. */
 	key = (struct gate_key){ .prefix_size = 106,
@@ -158,14 +158,14 @@ static void what_somebody_deletes_from_the_gate_s_map_is_back(void **state)
 	assert_int_equal(tend(), 0);
 }
 
-/* A lane brings the gate back at once; people are told at the next lease. */
+/* A lane brings the gate back at once; the next lease reports it. */
 static void what_a_lane_has_found_missing_is_said_later(void **state)
 {
 	node_world_open(NULL, 0);
 	detach();
 	node_world_apply(9, "host");
 	assert_line("enforcement nft+bpf, ");
-	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(OTHER_UID), EPERM);
 	assert_int_equal(tend(), 1);
 	assert_said("somebody has detached its programs; it is put back");
 	assert_int_equal(tend(), 0);
@@ -190,7 +190,7 @@ static void rules_and_gate_are_said_together(void **state)
 	assert_int_equal(tend(), 1);
 	assert_said("nft flush ruleset?");
 	assert_said("somebody has detached its programs; it is put back");
-	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(OTHER_UID), EPERM);
 	assert_int_equal(tend(), 0);
 }
 
@@ -198,7 +198,7 @@ static void a_gate_s_map_that_somebody_filled_is_right_again(void **state)
 {
 	const struct gate_value value = { .flags = GATE_HAS_OWNER,
 					  .prefix_size = 128,
-					  .uid = STRANGER };
+					  .uid = OTHER_UID };
 	struct gate_key key = { .prefix_size = 128, .address = { 0xfd, 0x99 } };
 	_auto_(gate_set_fini) struct gate_set set;
 	struct gate_key own;
@@ -216,7 +216,7 @@ static void a_gate_s_map_that_somebody_filled_is_right_again(void **state)
 	}
 	assert_int_equal(tend(), 1);
 	assert_said("somebody has changed the gate's map of lanes");
-	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(OTHER_UID), EPERM);
 	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
 	assert_int_equal(tend(), 0);
 }
@@ -266,7 +266,7 @@ static void come_back(const char *cgroup)
 	assert_int_equal(tend(), 1);
 	assert_said("it is put back");
 	assert_line("enforcement nft+bpf, ");
-	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(OTHER_UID), EPERM);
 	assert_int_equal(tend(), 0);
 }
 
@@ -295,7 +295,7 @@ static void start_without(char cgroup[PATH_MAX])
 	assert_int_equal(gate_cgroup_root(cgroup, &world.error), 0);
 	assert_int_equal(umount2(cgroup, MNT_DETACH), 0);
 	node_world_open(NULL, 0);
-	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(OTHER_UID), EPERM);
 	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
 	assert_line("enforcement none, ");
 	assert_line("; lacks bpf (cgroup v2 is not mounted");
@@ -306,7 +306,7 @@ static void start_without(char cgroup[PATH_MAX])
 	assert_said("cgroup v2 is not mounted");
 	assert_true(tend() < 0);
 	assert_string_equal(world.error.text, "");
-	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(OTHER_UID), EPERM);
 }
 
 static void start_without_and_find_it(void)
@@ -318,7 +318,7 @@ static void start_without_and_find_it(void)
 	assert_int_equal(tend(), 0);
 	assert_line("enforcement nft+bpf, ");
 	assert_int_equal(try_apply(), 0);
-	assert_int_equal(take_a_port(STRANGER), EPERM);
+	assert_int_equal(take_a_port(OTHER_UID), EPERM);
 	assert_int_equal(take_a_port(NODE_WORLD_OWNER), 0);
 	assert_int_equal(tend(), 0);
 	assert_string_equal(world.error.text, "");

@@ -174,7 +174,7 @@ struct ethernet_gate *world_open(const struct ethernet_gate_options *options)
 	return gate;
 }
 
-/* What the gate was told last. */
+/* The gate's last entries. */
 static struct gate_entry entries[8];
 static size_t entry_count;
 

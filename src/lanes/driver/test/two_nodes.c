@@ -325,15 +325,14 @@ void nodes_assert_owner_only(void)
 	const struct place_to_be owners[] = { { .node = 0, .uid = NODES_OWNER },
 					      { .node = 1,
 						.uid = NODES_OWNER } };
-	const struct place_to_be stranger = { .node = 0,
-					      .uid = NODES_STRANGER };
+	const struct place_to_be other = { .node = 0, .uid = NODES_OTHER_USER };
 
 	for (uint8_t family = 4; family <= 6; family += 2) {
 		assert_int_equal(nodes_connect(family, &owners[0], &owners[1]),
 				 0);
 		assert_int_equal(nodes_connect(family, &owners[1], &owners[0]),
 				 0);
-		assert_int_not_equal(
-			nodes_connect(family, &stranger, &owners[1]), 0);
+		assert_int_not_equal(nodes_connect(family, &other, &owners[1]),
+				     0);
 	}
 }

@@ -12,12 +12,12 @@
 
 #include "fairlead_driver.h"
 
-#define NODES_OWNER    20001
-#define NODES_STRANGER 20002
-#define NODES_VNI      4096
-#define NODES_COUNT    2
-#define NODES_NETNS_0  "/mnt/netns0" /* namespaces of jobs, by grant id */
-#define NODES_NETNS_1  "/mnt/netns1"
+#define NODES_OWNER      20001
+#define NODES_OTHER_USER 20002
+#define NODES_VNI        4096
+#define NODES_COUNT      2
+#define NODES_NETNS_0    "/mnt/netns0" /* namespaces of jobs, by grant id */
+#define NODES_NETNS_1    "/mnt/netns1"
 
 struct node_under_test {
 	int netns;

@@ -169,7 +169,7 @@ static void on_group(int status, scoll_group_t *group, const void *private)
 	bench->group = group;
 }
 
-/* The first one asks all the others, of whom it knows where they are. */
+/* The first one sends to all others whose addresses it knows. */
 static void ask(struct bench *bench)
 {
 	static const scoll_tag_t tag = { "x" };
@@ -247,7 +247,7 @@ static void unknown_provider_is_refused_with_a_hint(void **state)
 	assert_int_equal(endpoint_open(&options, &endpoint, &error), -ENODATA);
 	assert_non_null(strstr(error.text, "no provider 'none-such'"));
 	assert_non_null(strstr(error.text, "fi_info"));
-	/* One that has no messages to whom one is not connected. */
+	/* A provider without messages to peers that are not connected. */
 	options.provider = "tcp;ofi_rxd";
 	assert_int_equal(endpoint_open(&options, &endpoint, &error), -ENODATA);
 }

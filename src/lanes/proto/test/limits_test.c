@@ -283,7 +283,7 @@ static void registration_write(const struct writer *rest, struct writer *writer)
 	sample_registration_empty(&registration);
 	assert_int_equal(registration_encode(&registration, &keys.node, writer),
 			 0);
-	/* empty proof, nothing owed, three empty lists, key id, tag */
+	/* empty proof, nothing pending, three empty lists, key id, tag */
 	writer->size -= 4 + 4 + 3 * 4 + 4 + MAC_SIZE;
 	write_bytes(writer, rest->data, rest->size);
 	tag_write(writer, MAC_DOMAIN_REGISTER);

@@ -49,7 +49,7 @@ static void two_names_of_one_nid_are_found(void **state)
 	assert_int_equal(other, 1);
 }
 
-static void first_of_several_pairs_is_told(void **state)
+static void first_of_several_pairs_is_reported(void **state)
 {
 	size_t other = 99;
 
@@ -66,7 +66,7 @@ static int duplicate_in(void *ctx)
 	return nid_duplicate(ctx, &other);
 }
 
-static void lack_of_memory_is_told(void **state)
+static void lack_of_memory_is_reported(void **state)
 {
 	_auto_(hostlist_destroyp) struct hostlist *list = NULL;
 	int result = 0;
@@ -82,8 +82,8 @@ int main(void)
 		cmocka_unit_test(nid_of_a_node_follows_from_its_name),
 		cmocka_unit_test(names_of_a_cluster_have_different_nids),
 		cmocka_unit_test(two_names_of_one_nid_are_found),
-		cmocka_unit_test(first_of_several_pairs_is_told),
-		cmocka_unit_test(lack_of_memory_is_told),
+		cmocka_unit_test(first_of_several_pairs_is_reported),
+		cmocka_unit_test(lack_of_memory_is_reported),
 	};
 
 	if (sodium_init() < 0)

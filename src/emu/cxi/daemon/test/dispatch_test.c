@@ -286,7 +286,7 @@ static void busy_and_use_hold_a_service(void **state)
 	assert_int_equal(ask_id(fixture, WIRE_DESTROY_SVC, 2), 0);
 }
 
-static void nics_come_and_go_and_the_daemon_is_told(void **state)
+static void nics_come_and_go_and_the_daemon_gets_events(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -377,7 +377,7 @@ int main(void)
 		session_test(control_says_what_is_wrong),
 		session_test(faults_are_spent_and_cleared),
 		session_test(busy_and_use_hold_a_service),
-		session_test(nics_come_and_go_and_the_daemon_is_told),
+		session_test(nics_come_and_go_and_the_daemon_gets_events),
 		session_test(reboot_tells_the_new_boot_id),
 		session_test(dump_is_a_text),
 		session_test(largest_list_fits_one_packet),

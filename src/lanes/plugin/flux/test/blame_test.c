@@ -69,7 +69,7 @@ static void who_was_started_again_meanwhile_is_not(void **state)
 	json_decref(blamed);
 }
 
-static void who_was_not_reached_can_be_told_and_taken_out(void **state)
+static void unreached_nodes_are_listed_and_taken_out(void **state)
 {
 	json_t *blamed = blame(-EHOSTUNREACH, -EIO);
 
@@ -107,7 +107,7 @@ int main(void)
 		cmocka_unit_test(who_has_failed_is_to_blame),
 		cmocka_unit_test(who_is_full_is_not),
 		cmocka_unit_test(who_was_started_again_meanwhile_is_not),
-		cmocka_unit_test(who_was_not_reached_can_be_told_and_taken_out),
+		cmocka_unit_test(unreached_nodes_are_listed_and_taken_out),
 		cmocka_unit_test(without_failures_nobody_is),
 	};
 

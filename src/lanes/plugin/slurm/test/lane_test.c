@@ -66,7 +66,7 @@ static void what_is_there_and_wrong_fails_whatever_was_promised(void **state)
 	}
 }
 
-static void users_are_told_what_to_do(void **state)
+static void users_get_messages_with_a_remedy(void **state)
 {
 	struct fairlead_error error = { .code = -ENOENT,
 					.text = "job 's/5' has no lane" };
@@ -124,7 +124,7 @@ int main(void)
 			what_is_missing_is_judged_by_what_was_promised),
 		cmocka_unit_test(
 			what_is_there_and_wrong_fails_whatever_was_promised),
-		cmocka_unit_test(users_are_told_what_to_do),
+		cmocka_unit_test(users_get_messages_with_a_remedy),
 		cmocka_unit_test(the_longest_error_leaves_room_for_what_to_do),
 		cmocka_unit_test(the_leader_is_another_job_id_that_is_one),
 	};

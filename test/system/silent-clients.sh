@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Whoever reaches a daemon's ports can connect, and say nothing. With few
-# descriptors and many strangers the daemons serve their clients, find each
-# other, and are not woken without end.
+# Whoever reaches a daemon's ports can connect, and send nothing. With few
+# descriptors and many silent clients the daemons serve other clients, find
+# each other, and do not spin.
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 LIMIT=300 # descriptors of a daemon
-CROWD=500 # strangers at one port
+CROWD=500 # silent clients at one port
 
 cluster_up -N 2 --nics 1 -s slingshot.vni_pool=1024-1031
 
@@ -20,7 +20,7 @@ endpoint() { # endpoint NODE|manager: "ADDRESS PORT" of its endpoint
 has_accepted() { # has_accepted WHERE PORT: nobody waits, so the listener is quiet
 	[ "$(on "$1" -- ss -Htln "sport = :$2" | awk '{ print $2 }')" -eq 0 ]
 }
-crowd() { # crowd NODE|manager ADDRESS PORT [HEX]: strangers, until the story ends
+crowd() { # crowd NODE|manager ADDRESS PORT [HEX]: silent clients, until the story ends
 	local file=$work/crowd.$1.$3
 	on "$1" -- "$root/test/system/crowd.py" "$2" "$3" $CROWD ${4:+"$4"} \
 		>"$file" 3>&- &
@@ -45,7 +45,7 @@ count_accepts() { # count_accepts PID COMMAND...: by how many calls of accept
 	accepts=$(grep -c 'accept' "$trace") || true
 }
 
-it 'a node that strangers sit on serves its clients, and is not woken for them'
+it 'a node with many silent clients serves others, and does not spin'
 restart_small n0
 wait_for says_up n0
 crowd_at_endpoint n0
@@ -59,7 +59,7 @@ else
 	printf '# calls of accept are not counted: strace may not trace here\n' >&3
 fi
 
-it 'who says too little to be a member is no better than who says nothing'
+it 'a peer that sends too little to be a member counts as silent'
 crowd_at_endpoint n0 0102
 expect_exit 0 on n0 -- fairlead node status
 
@@ -70,7 +70,7 @@ grant=$(reserve jm/one 'n[0-1]')
 expect_exit 0 fairlead apply "$grant"
 expect_objects 1 n0 n1
 
-it 'a manager that strangers sit on serves its clients and finds its nodes'
+it 'a manager with many silent clients serves others and finds its nodes'
 crowd manager 10.203.255.254 7171
 crowd_at_endpoint manager
 restart n1
