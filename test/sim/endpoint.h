@@ -45,7 +45,7 @@ void ether_overhear(struct ether *ether, const void *command, size_t size);
 /* Something evil, with what was seen, or this command that no manager signed. */
 void ether_attack(struct ether *ether, const void *command, size_t size);
 
-/* --- endpoints: `settled` is told after each event --- */
+/* --- endpoints: `settled` is called after each event --- */
 
 struct endpoint *endpoint_open_manager(struct ether *ether, uint64_t epoch,
 				       const struct round_events *events,

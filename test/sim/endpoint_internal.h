@@ -7,10 +7,10 @@
 #include "lanes/endpoint/hop.h"
 #include "medium.h"
 
-#define HEARD_MAX 64
+#define RECORDED_MAX 64
 
-/* A message that went by. */
-struct heard {
+/* A message that an attacker has recorded. */
+struct recorded_message {
 	scoll_nid_t to;
 	uint64_t tag;
 	bool is_reply;
@@ -19,7 +19,7 @@ struct heard {
 };
 
 /* A command that a manager has sent by a collective. */
-struct letter {
+struct recorded_command {
 	uint8_t *bytes;
 	size_t size;
 };
@@ -31,10 +31,10 @@ struct ether {
 	uint64_t event, event_ms;
 	uint32_t doubled_ppm;
 	uint64_t doubled_count;
-	struct heard heard[HEARD_MAX];
-	struct letter letters[HEARD_MAX];
-	size_t heard_count, letter_count; /* ever */
-	struct endpoint *impostor;        /* NULL: there is none */
+	struct recorded_message messages[RECORDED_MAX];
+	struct recorded_command commands[RECORDED_MAX];
+	size_t message_count, command_count; /* ever */
+	struct endpoint *impostor;           /* NULL: there is none */
 	bool is_cut[WORLD_NODES_MAX];
 	bool is_lying[WORLD_NODES_MAX];
 	struct endpoint *nodes[WORLD_NODES_MAX]; /* NULL: it is not there */
@@ -52,7 +52,7 @@ void ether_attack_fini(struct ether *ether);
 /* ether_forge.c */
 /* What a rooted node has of keys, and one that it has made up to sign with. */
 void ether_hops_steal(const struct world *world, struct hop_keys *ret_hops);
-/* A broadcast that was heard comes once more, made a later one. */
+/* Repeat a recorded broadcast, changed into a later one. */
 void ether_forge(struct ether *ether);
 
 struct endpoint {

@@ -18,7 +18,8 @@
 static void on_packet(void *ctx, const struct transport_sim_packet *packet)
 {
 	struct ether *ether = ctx;
-	struct heard *heard = &ether->heard[ether->heard_count % HEARD_MAX];
+	struct recorded_message *recorded =
+		&ether->messages[ether->message_count % RECORDED_MAX];
 
 	world_mix(ether->world, packet->bytes, packet->size);
 	if (packet->is_injected)
@@ -30,16 +31,16 @@ static void on_packet(void *ctx, const struct transport_sim_packet *packet)
 				     packet->is_reply, packet->tag,
 				     packet->bytes, packet->size);
 	}
-	ether->heard_count++;
-	free(heard->bytes);
-	*heard = (struct heard){
+	ether->message_count++;
+	free(recorded->bytes);
+	*recorded = (struct recorded_message){
 		.to = packet->to,
 		.tag = packet->tag,
 		.is_reply = packet->is_reply,
 		.size = packet->size,
 		.bytes = world_allocate(packet->size),
 	};
-	memcpy(heard->bytes, packet->bytes, packet->size);
+	memcpy(recorded->bytes, packet->bytes, packet->size);
 }
 
 void ether_tap(struct ether *ether)
@@ -49,21 +50,21 @@ void ether_tap(struct ether *ether)
 
 void ether_overhear(struct ether *ether, const void *command, size_t size)
 {
-	struct letter *letter =
-		&ether->letters[ether->letter_count++ % HEARD_MAX];
+	struct recorded_command *recorded =
+		&ether->commands[ether->command_count++ % RECORDED_MAX];
 
-	free(letter->bytes);
-	letter->bytes = world_allocate(size);
-	memcpy(letter->bytes, command, size);
-	letter->size = size;
+	free(recorded->bytes);
+	recorded->bytes = world_allocate(size);
+	memcpy(recorded->bytes, command, size);
+	recorded->size = size;
 }
 
 void ether_attack_fini(struct ether *ether)
 {
 	endpoint_close(take_ptr(ether->impostor));
-	for (size_t i = 0; i < HEARD_MAX; i++) {
-		free(ether->heard[i].bytes);
-		free(ether->letters[i].bytes);
+	for (size_t i = 0; i < RECORDED_MAX; i++) {
+		free(ether->messages[i].bytes);
+		free(ether->commands[i].bytes);
 	}
 }
 
@@ -82,23 +83,24 @@ static scoll_nid_t any_nid(struct ether *ether)
 static void play_back(struct ether *ether)
 {
 	struct world *world = ether->world;
-	size_t count =
-		ether->heard_count < HEARD_MAX ? ether->heard_count : HEARD_MAX;
-	struct heard *heard;
+	size_t count = ether->message_count < RECORDED_MAX
+			       ? ether->message_count
+			       : RECORDED_MAX;
+	struct recorded_message *recorded;
 	scoll_nid_t to;
 
 	if (count == 0)
 		return;
-	heard = &ether->heard[world_below(world, count)];
-	to = heard->to;
+	recorded = &ether->messages[world_below(world, count)];
+	to = recorded->to;
 	switch (world_below(world, 3)) {
 	case 0:
 		coverage_hit(world->coverage, "fault:attack-message-replay");
 		break;
 	case 1:
 		coverage_hit(world->coverage, "fault:attack-message-altered");
-		if (heard->size > 0)
-			heard->bytes[world_below(world, heard->size)] ^=
+		if (recorded->size > 0)
+			recorded->bytes[world_below(world, recorded->size)] ^=
 				(uint8_t)(1u << world_below(world, 8));
 		break;
 	default:
@@ -107,8 +109,9 @@ static void play_back(struct ether *ether)
 		to = any_nid(ether);
 		break;
 	}
-	transport_sim_inject(medium_network(ether->medium), to, heard->is_reply,
-			     heard->tag, heard->bytes, heard->size);
+	transport_sim_inject(medium_network(ether->medium), to,
+			     recorded->is_reply, recorded->tag, recorded->bytes,
+			     recorded->size);
 }
 
 /* --- the impostor --- */
@@ -170,8 +173,9 @@ static void pretend(struct ether *ether, const void *command, size_t size)
 {
 	static const struct round_events events = { on_part, on_ended };
 	struct world *world = ether->world;
-	size_t count = ether->letter_count < HEARD_MAX ? ether->letter_count
-						       : HEARD_MAX;
+	size_t count = ether->command_count < RECORDED_MAX
+			       ? ether->command_count
+			       : RECORDED_MAX;
 	bool is_manager = world_percent(world, 70);
 	struct hop_keys hops;
 
@@ -182,11 +186,11 @@ static void pretend(struct ether *ether, const void *command, size_t size)
 	ether_hops_steal(world, &hops);
 	endpoint_hops(ether->impostor, &hops);
 	if (count > 0 && world_percent(world, 75)) {
-		const struct letter *letter =
-			&ether->letters[world_below(world, count)];
+		const struct recorded_command *recorded =
+			&ether->commands[world_below(world, count)];
 
 		coverage_hit(world->coverage, "fault:attack-old-command");
-		ask(ether, letter->bytes, letter->size);
+		ask(ether, recorded->bytes, recorded->size);
 	} else {
 		coverage_hit(world->coverage, "fault:attack-new-command");
 		ask(ether, command, size);
@@ -202,20 +206,21 @@ static void pretend(struct ether *ether, const void *command, size_t size)
 static void hand(struct ether *ether)
 {
 	struct world *world = ether->world;
-	size_t count = ether->letter_count < HEARD_MAX ? ether->letter_count
-						       : HEARD_MAX;
+	size_t count = ether->command_count < RECORDED_MAX
+			       ? ether->command_count
+			       : RECORDED_MAX;
 	struct node *node = world->nodes[world_below(world, world->node_count)];
 	_auto_(freep) char *nodes = NULL;
-	const struct letter *letter;
+	const struct recorded_command *recorded;
 
 	if (count == 0)
 		return;
-	letter = &ether->letters[world_below(world, count)];
-	if (command_nodes_read(letter->bytes, letter->size, &nodes) < 0 ||
+	recorded = &ether->commands[world_below(world, count)];
+	if (command_nodes_read(recorded->bytes, recorded->size, &nodes) < 0 ||
 	    hostlist_find(nodes, node_name(node)) >= 0)
 		return;
 	coverage_hit(world->coverage, "fault:attack-agent");
-	node_hand(node, letter->bytes, letter->size);
+	node_hand(node, recorded->bytes, recorded->size);
 }
 
 void ether_attack(struct ether *ether, const void *command, size_t size)

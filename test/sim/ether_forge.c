@@ -28,7 +28,7 @@ static struct endpoint *node_at(const struct ether *ether, scoll_nid_t nid)
 }
 
 /* As if the root had sent it, with its highest number or as of a later start. */
-static void forge(struct ether *ether, const struct heard *heard,
+static void forge(struct ether *ether, const struct recorded_message *recorded,
 		  struct wire_bcast *bcast)
 {
 	size_t body_size =
@@ -36,7 +36,7 @@ static void forge(struct ether *ether, const struct heard *heard,
 	const struct scoll_authenticator *auth;
 	uint8_t bytes[SCOLL_BCAST_MAX], head[WIRE_BCAST_HEAD_MAX];
 	const struct wire_child child = {
-		.nid = heard->to,
+		.nid = recorded->to,
 		.tag = bcast->tag,
 		.part_size = bcast->part_size,
 		.part_count = bcast->part_count,
@@ -60,10 +60,11 @@ static void forge(struct ether *ether, const struct heard *heard,
 	size = wire_bcast_encode(bcast, auth, head);
 	if (size > 0 &&
 	    wire_bcast_seal(head, (size_t)size, auth, &child, bytes) == 0) {
-		memcpy(bytes + size, heard->bytes + heard->size - body_size,
-		       body_size);
-		transport_sim_inject(medium_network(ether->medium), heard->to,
-				     false, 0, bytes, (size_t)size + body_size);
+		memcpy(bytes + size,
+		       recorded->bytes + recorded->size - body_size, body_size);
+		transport_sim_inject(medium_network(ether->medium),
+				     recorded->to, false, 0, bytes,
+				     (size_t)size + body_size);
 		coverage_hit(ether->world->coverage, "fault:attack-root");
 	}
 	hop_fini(&hop);
@@ -72,22 +73,24 @@ static void forge(struct ether *ether, const struct heard *heard,
 /* A node has what it was sent, and can seal another one to any other node. */
 void ether_forge(struct ether *ether)
 {
-	size_t count =
-		ether->heard_count < HEARD_MAX ? ether->heard_count : HEARD_MAX;
+	size_t count = ether->message_count < RECORDED_MAX
+			       ? ether->message_count
+			       : RECORDED_MAX;
 	size_t first = count > 0 ? world_below(ether->world, count) : 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct heard *heard = &ether->heard[(first + i) % count];
-		const struct endpoint *node = node_at(ether, heard->to);
+		const struct recorded_message *recorded =
+			&ether->messages[(first + i) % count];
+		const struct endpoint *node = node_at(ether, recorded->to);
 		struct wire_message message;
 
-		if (heard->is_reply || node == NULL ||
-		    wire_message_open(heard->bytes, heard->size,
+		if (recorded->is_reply || node == NULL ||
+		    wire_message_open(recorded->bytes, recorded->size,
 				      &node->hop.authenticator,
 				      &message) != WIRE_OK ||
 		    message.kind != WIRE_BCAST)
 			continue;
-		forge(ether, heard, &message.bcast);
+		forge(ether, recorded, &message.bcast);
 		return;
 	}
 }

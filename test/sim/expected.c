@@ -11,7 +11,7 @@
 #include "lanes/manager/core/core.h"
 
 static const char *const expected[] = {
-	/* what clients were told */
+	/* answers to clients */
 	"answer:apply:0",
 	"answer:apply:EAGAIN",
 	"answer:apply:ECANCELED",

@@ -127,8 +127,8 @@ static int assemble(void *state, const struct fairlead_lane *lane,
 
 	for (size_t i = 0; i < count; i++)
 		if (places[i].size == 0 && lane->ids[0] % 2 == 1)
-			return error_set(ret_error, -EINVAL,
-					 "%s has told no place", nodes[i]);
+			return error_set(ret_error, -EINVAL, "%s has no place",
+					 nodes[i]);
 	bytes = world_allocate(count * FABRIC_PLACE_SIZE);
 	for (size_t i = 0; i < count; i++)
 		memcpy(bytes + i * FABRIC_PLACE_SIZE, places[i].bytes,

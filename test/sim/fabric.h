@@ -8,7 +8,7 @@
  * A node's place changes now and then when it is asked for, and has a number
  * that rises; at times it has none to tell. The members of a lane are the
  * places of its nodes. A lane with an odd identifier needs one of each node; in
- * another one's members zeros stand for a node that has told none.
+ * another one's members zeros stand for a node without one.
  *
  * Setting of the manager half: pool, an id set below FABRIC_LIMIT.
  */
@@ -34,7 +34,7 @@ struct fabric_node;
 /* A place, read: the node's index, and the number of the place. */
 struct fabric_place {
 	unsigned int node;
-	uint32_t number; /* 0: none was told */
+	uint32_t number; /* 0: the node has none */
 };
 
 struct fabric_place fabric_place_read(const uint8_t *bytes, size_t size);

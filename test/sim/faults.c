@@ -320,7 +320,7 @@ static void hurt_run(struct faults *faults)
 			  node_index(node));
 		break;
 	default:
-		/* The journal is written anew then, and forgets what it may. */
+		/* The journal is rewritten then, and forgets what it may. */
 		node_fail_write(node, 1 + (unsigned int)world_below(world, 4));
 		break;
 	}

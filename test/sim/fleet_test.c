@@ -81,8 +81,8 @@ struct fleet {
 	/* Of the order under way. */
 	enum command_op op;
 	bool is_done;
-	uint64_t start_ms, last_ms; /* the last answer that was heard */
-	size_t heard_count, lost_count;
+	uint64_t start_ms, last_ms; /* the last answer */
+	size_t answer_count, lost_count;
 	uint32_t lost; /* the last one */
 	size_t payload_size;
 };
@@ -291,7 +291,7 @@ static void on_answered(void *ctx, const struct fanout_command *command,
 	uint32_t place = (uint32_t)atoi(answer->node + 1);
 
 	if (answer->is_own && answer->result == 0) {
-		fleet->heard_count++;
+		fleet->answer_count++;
 		fleet->last_ms = fleet->now_ns / MS;
 		if (fleet->op == COMMAND_LEASE)
 			fleet->nodes[place].leased_ms = fleet->last_ms;
@@ -469,7 +469,7 @@ static void fan_out(struct fleet *fleet, enum command_op op, const char *what)
 	command->timeout_ms = TIMEOUT_MS;
 	fleet->op = op;
 	fleet->is_done = false;
-	fleet->heard_count = 0;
+	fleet->answer_count = 0;
 	fleet->lost_count = 0;
 	fleet->start_ms = fleet->now_ns / MS;
 	assert_int_equal(body_encode(fleet, &command->body), 0);
@@ -477,18 +477,19 @@ static void fan_out(struct fleet *fleet, enum command_op op, const char *what)
 	for (unsigned int i = 0; i <= TIMEOUT_MS + 1 && !fleet->is_done; i++)
 		advance(fleet);
 	assert_true(fleet->is_done);
-	print_message("%zu nodes, %s: %zu heard, the last one after %llu ms, "
-		      "%zu lost\n",
-		      fleet->count, what, fleet->heard_count,
-		      (unsigned long long)(fleet->last_ms - fleet->start_ms),
-		      fleet->lost_count);
+	print_message(
+		"%zu nodes, %s: %zu answered, the last one after %llu ms, "
+		"%zu lost\n",
+		fleet->count, what, fleet->answer_count,
+		(unsigned long long)(fleet->last_ms - fleet->start_ms),
+		fleet->lost_count);
 }
 
 static void fan_out_to_all(struct fleet *fleet, enum command_op op,
 			   const char *what)
 {
 	fan_out(fleet, op, what);
-	assert_int_equal(fleet->heard_count, fleet->count);
+	assert_int_equal(fleet->answer_count, fleet->count);
 	assert_int_equal(fleet->lost_count, 0);
 }
 
@@ -569,7 +570,7 @@ static void fan_out_to_ten_thousand_nodes_with_a_dead_one_at_revoke(
 	fan_out_to_all(fleet, COMMAND_APPLY, "apply");
 	node_stop(&fleet->nodes[4000]);
 	fan_out(fleet, COMMAND_REVOKE, "revoke with a dead node");
-	assert_int_equal(fleet->heard_count, MANY - 1);
+	assert_int_equal(fleet->answer_count, MANY - 1);
 	assert_int_equal(fleet->lost_count, 1);
 	assert_int_equal(fleet->lost, 4000);
 	/* It comes back elsewhere. */
@@ -593,7 +594,7 @@ static void fan_out_to_very_many_nodes_with_a_silent_one_at_revoke(void **state)
 		transport_sim_faults_set(medium_network(fleet->medium), none);
 		node_stop(&fleet->nodes[silent[i]]);
 		fan_out(fleet, COMMAND_REVOKE, "revoke with a silent node");
-		assert_int_equal(fleet->heard_count, count - 1);
+		assert_int_equal(fleet->answer_count, count - 1);
 		assert_int_equal(fleet->lost_count, 1);
 		assert_int_equal(fleet->lost, silent[i]);
 		fleet_destroy(fleet);
@@ -619,7 +620,7 @@ static void fan_out_to_very_many_nodes_over_a_manager_restart(void **state)
 		tell_address(fleet, &fleet->nodes[i]);
 	node_stop(&fleet->nodes[1]);
 	fan_out(fleet, COMMAND_REVOKE, "revoke after a restart, one dead");
-	assert_int_equal(fleet->heard_count, count - 1);
+	assert_int_equal(fleet->answer_count, count - 1);
 	assert_int_equal(fleet->lost, 1);
 	fleet_destroy(fleet);
 }

@@ -338,7 +338,7 @@ static void run_on(struct job *job, struct node *node, const struct lane *lane)
 			      service->svc_id);
 	if (result == 0)
 		world_fail(world,
-			   "NOBODY ELSE: a stranger is let into the lane "
+			   "NOBODY ELSE: another user is let into the lane "
 			   "of '%s'",
 			   lane->key);
 	if (result == -EPERM)

@@ -75,7 +75,7 @@ struct process {
 	bool is_stopping;
 	bool is_serving;
 	bool is_unwell;  /* its journal could not be read again */
-	bool is_noticed; /* the by knows that it has stopped */
+	bool is_noticed; /* the operator knows that it has stopped */
 	struct store_op *ops;
 	uint64_t store_event, tick_event, tick_ms, end_event;
 	char store_error[FAIRLEAD_ERROR_TEXT_MAX];

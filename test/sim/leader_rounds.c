@@ -163,7 +163,7 @@ static void hear_carried(struct process *process,
 		if (confirm.result != -ENOTCONN &&
 		    confirm.sequence == round->head.sequence &&
 		    confirm.epoch == round->head.epoch)
-			oracle_apply_heard(
+			oracle_apply_answered(
 				process->leader->world->oracle, &round->head,
 				(unsigned int)atoi(confirm.node + 1));
 		confirm_fini(&confirm);
@@ -189,7 +189,7 @@ static void hear(struct process *process, const struct sent_round *round,
 					    node_of, process) < 0)
 				continue;
 			idset_foreach (place, set->places)
-				oracle_apply_heard(
+				oracle_apply_answered(
 					world->oracle, &round->head,
 					(unsigned int)atoi(
 						round->nodes->names[place] +

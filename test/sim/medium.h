@@ -7,8 +7,8 @@
  *	medium_create -> medium_join (each member) -> medium_leave
  *	-> medium_destroy
  *
- * A member is told what has come by its callbacks, and then once by `settled`,
- * in which it may do everything, leave too.
+ * A member gets what has come by its callbacks, and then one call of `settled`,
+ * in which it may do everything, even leave.
  */
 #pragma once
 
@@ -54,7 +54,7 @@ void medium_run(struct medium *medium, uint64_t until_ns);
 
 scoll_t *medium_join(struct medium *medium, const struct medium_member *member);
 /*
- * As a process that is killed: nobody is told, and no callback is called. NULL
+ * As a process that is killed: nobody is notified, and no callback is called. NULL
  * is allowed.
  */
 void medium_leave(scoll_t *scoll);

@@ -4,8 +4,8 @@
  * driver opens is a client of the model with all privileges; processes of
  * users are clients without.
  *
- * What the driver made is remembered beside the model, so that what goes with
- * a NIC that disappears can be told.
+ * What the driver made is remembered beside the model, to report what goes with
+ * a NIC that disappears.
  */
 #include "nic.h"
 

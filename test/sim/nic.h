@@ -5,7 +5,7 @@
  * have no context, so one node's hardware is chosen before its driver is
  * called.
  *
- * Whoever watches is told of each service that comes and goes, and the daemon
+ * The watcher is called for each service that comes and goes, and the daemon
  * may die in any call: then the call and all after it fail, and nothing more
  * happens, until hardware_revive().
  */

@@ -512,22 +512,22 @@ bool node_is_foreign(const struct node *node)
 
 void node_expect_revoke(struct node *node, const char *job)
 {
-	struct wish *wish = world_allocate(sizeof(*wish));
+	struct expected_revoke *expected = world_allocate(sizeof(*expected));
 
-	snprintf(wish->job, sizeof(wish->job), "%s", job);
-	DL_APPEND(node->wishes, wish);
+	snprintf(expected->job, sizeof(expected->job), "%s", job);
+	DL_APPEND(node->expected_revokes, expected);
 }
 
-/* A wish for a job is one for each of its attempts. */
+/* One for a job stands for each of its attempts. */
 bool node_expects_revoke(const struct node *node, const char *key)
 {
-	const struct wish *wish;
+	const struct expected_revoke *expected;
 
-	DL_FOREACH (node->wishes, wish) {
-		size_t size = strlen(wish->job);
+	DL_FOREACH (node->expected_revokes, expected) {
+		size_t size = strlen(expected->job);
 
-		if (strcmp(wish->job, NODE_ANY_JOB) == 0 ||
-		    (strncmp(wish->job, key, size) == 0 &&
+		if (strcmp(expected->job, NODE_ANY_JOB) == 0 ||
+		    (strncmp(expected->job, key, size) == 0 &&
 		     (key[size] == '/' || key[size] == 0)))
 			return true;
 	}
@@ -604,7 +604,7 @@ struct node *node_create(struct world *world, unsigned int index)
 
 void node_destroy(struct node *node)
 {
-	struct wish *wish, *next;
+	struct expected_revoke *expected, *next;
 
 	if (node == NULL)
 		return;
@@ -617,7 +617,7 @@ void node_destroy(struct node *node)
 	fabric_node_destroy(node->fabric);
 	elan_node_destroy(node->elan);
 	node_keys_fini(&node->keys);
-	DL_FOREACH_SAFE (node->wishes, wish, next)
-		free(wish);
+	DL_FOREACH_SAFE (node->expected_revokes, expected, next)
+		free(expected);
 	free(node);
 }

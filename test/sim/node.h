@@ -41,7 +41,7 @@ const uint8_t *node_incarnation(const struct node *node);
 /* --- what happens to it --- */
 
 void node_boot(struct node *node, uint64_t delay_ms);
-/* Hardware and /run are empty; nobody is told. */
+/* Hardware and /run are empty; nobody is notified. */
 void node_power_off(struct node *node);
 /* kill -9 of both halves; it is started again after restart_ms. */
 void node_crash(struct node *node, uint64_t restart_ms);
@@ -63,7 +63,7 @@ void node_lock_power(struct node *node, bool is_locked);
 void node_hand(struct node *node, const void *command, size_t size);
 /* .. or an APPLY that it has obeyed, one of the last; false: there is none. */
 bool node_hand_obeyed(struct node *node);
-/* A new key file; the daemon is told to read it. */
+/* Write a new key file, and have the daemon read it. */
 void node_rekey(struct node *node);
 
 /* --- what is asked on it --- */

@@ -53,9 +53,9 @@ struct record {
 };
 
 /* A job whose local teardown was asked for. */
-struct wish {
+struct expected_revoke {
 	char job[REQUEST_KEY_MAX + 1];
-	struct wish *prev, *next;
+	struct expected_revoke *prev, *next;
 };
 
 struct node {
@@ -102,7 +102,7 @@ struct node {
 
 	struct inquiry *inquiries;
 	uint64_t peer_last;
-	struct wish *wishes;
+	struct expected_revoke *expected_revokes;
 };
 
 /* node.c */

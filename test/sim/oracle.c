@@ -465,8 +465,8 @@ void oracle_apply_sent(struct oracle *oracle, const struct command *head)
 		lane->answers[i].answered_ms = 0;
 }
 
-void oracle_apply_heard(struct oracle *oracle, const struct command *head,
-			unsigned int node)
+void oracle_apply_answered(struct oracle *oracle, const struct command *head,
+			   unsigned int node)
 {
 	struct lane *lane = oracle_lane_by_id(oracle, head->grant_id);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The oracle: it sees the hardware of all nodes, what the guards obeyed, what
- * the manager was told by nodes, and what it answered to clients, and checks
+ * nodes reported to the manager, and what it answered to clients, and checks
  * what always holds (ARCHITECTURE.md) on its own. It believes none of the code that
  * is tested but the layout of messages.
  */
@@ -130,14 +130,14 @@ void oracle_forget_boots(struct oracle *oracle, const struct node *node,
 void oracle_command_sent(struct oracle *oracle, const uint8_t *header);
 void oracle_apply_sent(struct oracle *oracle, const struct command *head);
 /* A true answer to it came in, of this node. */
-void oracle_apply_heard(struct oracle *oracle, const struct command *head,
-			unsigned int node);
+void oracle_apply_answered(struct oracle *oracle, const struct command *head,
+			   unsigned int node);
 
 /* --- managers --- */
 
 /* A manager process begins; what it holds is what was on disk. */
 void oracle_manager_started(struct oracle *oracle, bool is_recovery);
-/* Every node was heard or waived. */
+/* Every node has answered or was waived. */
 void oracle_recovered(struct oracle *oracle);
 bool oracle_is_recovering(const struct oracle *oracle);
 /* The state was restored from a backup: what came later is forgotten. */

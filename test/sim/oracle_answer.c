@@ -168,7 +168,7 @@ static void check_withheld(struct oracle *oracle, const struct lane *lane)
 	const struct service *service;
 	const struct asked *asked;
 
-	/* It may have been decided when the manager first heard of it. */
+	/* It may have been decided when the manager first saw it. */
 	HASH_FIND_STR(oracle->asked, lane->key, asked);
 	if (asked == NULL || leader_was_restored(world->leader) ||
 	    strcmp(lane->interconnect, "slingshot") != 0)
@@ -448,7 +448,7 @@ static bool has_answered(const struct lane *lane, unsigned int node, int result)
 	return false;
 }
 
-/* Not reached in time, or started anew, or that too often. */
+/* Not reached in time, or restarted, or that too often. */
 static bool is_managers_word(int result)
 {
 	return result == -ETIMEDOUT || result == -EHOSTUNREACH ||
@@ -667,7 +667,7 @@ static void pools_shown(struct oracle *oracle, const json_t *answer)
 {
 	const json_t *pools = json_object_get(answer, "pools");
 
-	/* A manager with an old journal does not know yet, or is told. */
+	/* A manager with an old journal does not know yet, or was just recovered. */
 	if (oracle->is_recovering || oracle->world->is_paused)
 		return;
 	check_pool(oracle, pools, "slingshot", "vni");
@@ -730,7 +730,7 @@ static void nodes_shown(struct oracle *oracle, const json_t *answer)
 		if (strcmp(text_of(item, "state"), "up") == 0 &&
 		    oracle->alive_ms[place] + UP_MAX_MS < world_now_ms(world))
 			world_fail(world,
-				   "%s is said to be up, and was last heard of "
+				   "%s is said to be up, and was last seen "
 				   "at %.3f s",
 				   text_of(item, "name"),
 				   (double)oracle->alive_ms[place] / 1000);

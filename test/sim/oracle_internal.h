@@ -40,7 +40,7 @@ struct sent {
 	UT_hash_handle hh;
 };
 
-/* When a manager first heard of a key. */
+/* When a manager first saw a key. */
 struct asked {
 	char key[REQUEST_KEY_MAX + 1];
 	uint64_t first_ms;

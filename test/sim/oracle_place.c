@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The members of a lane. Each node of it gets the places of all its nodes, in
- * the order of the host list. None is older than what the node had told this
- * manager when the apply was asked for, and none was never told. Where there is
- * none, the node may have told so.
+ * the order of the host list. None is older than what the node had reported
+ * to this manager when the apply was asked for, and each was reported once. Where
+ * there is none, the node may have reported none.
  */
 #include <string.h>
 
@@ -27,7 +27,7 @@ static uint32_t number_least(const struct oracle *oracle,
 }
 
 /* In place of the one with this number, or of a later one. */
-static bool may_have_told_none(const struct node *node, uint32_t least)
+static bool may_have_reported_none(const struct node *node, uint32_t least)
 {
 	return least == 0 || node_place_number(node) / FABRIC_PLACE_NONE >
 				     least / FABRIC_PLACE_NONE;
@@ -38,11 +38,11 @@ static void check_member(struct oracle *oracle, const struct node *node,
 			 struct fabric_place place)
 {
 	struct world *world = oracle->world;
-	const struct node *told = world->nodes[expected];
+	const struct node *reporter = world->nodes[expected];
 	uint32_t least =
 		number_least(oracle, lane, node_order(node)->epoch, expected);
 
-	if (place.number == 0 && may_have_told_none(told, least)) {
+	if (place.number == 0 && may_have_reported_none(reporter, least)) {
 		coverage_hit(world->coverage, "check:no-place");
 		return;
 	}
@@ -51,15 +51,15 @@ static void check_member(struct oracle *oracle, const struct node *node,
 			   "%s is given the place of n%u for that of n%u in "
 			   "'%s'",
 			   node_name(node), place.node, expected, lane->key);
-	if (place.number > node_place_number(told))
+	if (place.number > node_place_number(reporter))
 		world_fail(world,
 			   "%s is given place %u of n%u in '%s', which it "
-			   "never told",
+			   "never reported",
 			   node_name(node), place.number, expected, lane->key);
 	if (place.number < least)
 		world_fail(world,
 			   "%s is given place %u of n%u in '%s', which has "
-			   "told place %u since",
+			   "reported place %u since",
 			   node_name(node), place.number, expected, lane->key,
 			   least);
 }

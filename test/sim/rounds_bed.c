@@ -153,8 +153,8 @@ static void part(void *ctx, uint64_t id, const void *bytes, size_t size)
 		uint32_t number;
 
 		memcpy(&number, at + i, sizeof(number));
-		bed->calls[id].heard[number]++;
-		bed->calls[id].heard_count++;
+		bed->calls[id].answers[number]++;
+		bed->calls[id].answer_count++;
 	}
 }
 
@@ -319,7 +319,7 @@ void bed_ask(struct bed *bed, uint64_t id, uint64_t group, size_t count,
 void bed_expect_all(const struct bed *bed, uint64_t id, size_t count)
 {
 	assert_int_equal(bed->calls[id].failure_count, 0);
-	assert_int_equal(bed->calls[id].heard_count, count * bed->say_count);
+	assert_int_equal(bed->calls[id].answer_count, count * bed->say_count);
 	for (size_t i = 0; i < count; i++)
-		assert_int_equal(bed->calls[id].heard[i], bed->say_count);
+		assert_int_equal(bed->calls[id].answers[i], bed->say_count);
 }

@@ -57,8 +57,8 @@ struct bed {
 	size_t count;
 	size_t say_count; /* how often each says its number: 1 */
 	struct {
-		unsigned int heard[NODES_MAX];
-		size_t heard_count;
+		unsigned int answers[NODES_MAX];
+		size_t answer_count;
 		size_t part_count;
 		bool is_ended;
 		int result;
@@ -68,7 +68,7 @@ struct bed {
 	uint8_t command[65536];
 };
 
-/* Of the manager: what it hears is counted; the context is the bed. */
+/* Of the manager: its answers are counted; the context is the bed. */
 extern const struct round_events bed_events;
 
 /* A manager and so many nodes, at most NODES_MAX. */
@@ -78,7 +78,7 @@ void bed_destroy(struct bed *bed);
 /* Longer than anything takes, and shorter than groups live. */
 void bed_run(struct bed *bed);
 
-/* A new start of it; the manager is told of the node's. */
+/* Start it again; the manager learns of a node's start. */
 void member_start(struct member *member);
 void member_stop(struct member *member);
 void manager_start(struct bed *bed, uint64_t started_us);

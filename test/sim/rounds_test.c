@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whom a collective reaches, whom it names, and the groups that it goes over. */
+/* Nodes that a collective reaches, those that it names, and its groups. */
 #include "rounds_bed.h"
 
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 #include "lanes/proto/nid.h"
 
-static void each_node_gets_it_once_and_is_heard(void **state)
+static void each_node_gets_it_once_and_answers(void **state)
 {
 	static const size_t counts[] = { 1, 2, 5, 40, 600 };
 
@@ -91,7 +91,7 @@ static void who_moved_is_reached_by_a_new_group(void **state)
 	member_start(&bed->members[5]);
 	/* Who is above it learns of its start, and sends nothing twice. */
 	bed_ask(bed, 2, 10, 20, 300);
-	assert_int_equal(bed->calls[2].heard[5], 0);
+	assert_int_equal(bed->calls[2].answers[5], 0);
 	bed_ask(bed, 3, 10, 20, 300);
 	bed_expect_all(bed, 3, 20);
 	assert_int_equal(rounds_counters(bed->rounds)->made_count, 2);
@@ -117,8 +117,8 @@ static void expect_lost(const struct bed *bed, uint64_t id, size_t count,
 	assert_int_equal(bed->calls[id].failures[0].nid,
 			 bed->members[lost].nid);
 	assert_true(bed->calls[id].failures[0].status < 0);
-	assert_int_equal(bed->calls[id].heard_count, count - 1);
-	assert_int_equal(bed->calls[id].heard[lost], 0);
+	assert_int_equal(bed->calls[id].answer_count, count - 1);
+	assert_int_equal(bed->calls[id].answers[lost], 0);
 }
 
 /* The last one is a leaf of every tree. */
@@ -145,12 +145,12 @@ static void who_is_below_the_dead_is_named_with_him(void **state)
 	bed_ask(bed, 2, 10, 600, 300);
 	lost = bed->calls[2].failure_count;
 	assert_in_range(lost, 1, 300);
-	assert_int_equal(bed->calls[2].heard_count, 600 - lost);
+	assert_int_equal(bed->calls[2].answer_count, 600 - lost);
 	for (size_t i = 0; i < lost; i++)
 		for (uint32_t j = 0; j < 600; j++)
 			assert_false(bed->calls[2].failures[i].nid ==
 					     bed->members[j].nid &&
-				     bed->calls[2].heard[j] > 0);
+				     bed->calls[2].answers[j] > 0);
 	bed_destroy(bed);
 }
 
@@ -163,7 +163,7 @@ static void one_dead_node_does_not_keep_a_large_group_from_the_others(
 	bed_ask(bed, 1, 10, 600, 300);
 	assert_int_equal(rounds_counters(bed->rounds)->failed_count, 1);
 	assert_int_equal(
-		bed->calls[1].heard_count + bed->calls[1].failure_count, 600);
+		bed->calls[1].answer_count + bed->calls[1].failure_count, 600);
 	assert_in_range(bed->calls[1].failure_count, 1, 60);
 	bed_destroy(bed);
 }
@@ -183,7 +183,7 @@ static void no_node_is_between_in_a_flat_one(void **state)
 static void what_is_cancelled_has_no_events(void **state)
 {
 	struct bed *bed = bed_create(600);
-	size_t heard;
+	size_t answers;
 
 	assert_int_equal(bed_begin(bed, 1, 10, 600, 300, false), 0);
 	bed->seam.ops->cancel(bed->seam.ctx, 1); /* its group is being made */
@@ -191,14 +191,14 @@ static void what_is_cancelled_has_no_events(void **state)
 	bed_ask(bed, 2, 10, 600, 300);
 	assert_int_equal(bed_begin(bed, 3, 10, 600, 300, false), 0);
 	medium_run(bed->medium, medium_now_ns(bed->medium) + MS / 2);
-	heard = bed->calls[3].heard_count;
-	assert_in_range(heard, 0, 599);
+	answers = bed->calls[3].answer_count;
+	assert_in_range(answers, 0, 599);
 	bed->seam.ops->cancel(bed->seam.ctx, 3);
 	bed_run(bed);
 	assert_false(bed->calls[1].is_ended);
 	assert_false(bed->calls[3].is_ended);
-	assert_int_equal(bed->calls[1].heard_count, 0);
-	assert_int_equal(bed->calls[3].heard_count, heard);
+	assert_int_equal(bed->calls[1].answer_count, 0);
+	assert_int_equal(bed->calls[3].answer_count, answers);
 	bed_destroy(bed);
 }
 
@@ -267,7 +267,7 @@ static void a_group_that_cannot_be_made_is_done_without(void **state)
 	assert_int_equal(bed_begin(bed, 2, 10, 600, 300, false), 0);
 	medium_run(bed->medium, medium_now_ns(bed->medium) + 10 * MS);
 	/* But for those above it. */
-	assert_in_range(bed->calls[2].heard_count, 550, 599);
+	assert_in_range(bed->calls[2].answer_count, 550, 599);
 	bed_run(bed);
 	expect_lost(bed, 2, 600, 599);
 	assert_int_equal(counters->populate_count, 1);
@@ -398,7 +398,7 @@ static void the_manager_takes_no_requests(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_node_gets_it_once_and_is_heard),
+		cmocka_unit_test(each_node_gets_it_once_and_answers),
 		cmocka_unit_test(a_group_is_made_once_and_used_by_some),
 		cmocka_unit_test(a_list_that_does_not_fit_is_populated_first),
 		cmocka_unit_test(a_command_that_does_not_fit_is_bulk_data),

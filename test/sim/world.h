@@ -86,7 +86,7 @@ struct world {
 	unsigned int nic_count;
 	bool is_calm;     /* no faults any more, */
 	uint64_t calm_ms; /* since then */
-	bool is_paused;   /* job managers wait for an by */
+	bool is_paused;   /* job managers wait for an operator */
 	uint64_t trace_hash;
 	uint64_t trace_count;
 };

@@ -103,11 +103,11 @@ static void who_has_no_right_key_or_context_does_not_attach(void **state)
 	struct player *first = member(stage, 0, 1);
 	struct player *second = player_fork(stage, first, 1, 0);
 	struct player *third = member(stage, 2, 2);
-	struct player *other = player_start(stage, 3, OWNER_UID);
+	struct player *outsider = player_start(stage, 3, OWNER_UID);
 
 	assert_int_equal(open_at(first, cap, 0, 0), 0);
 	/* Without a program; of another one, which knows the key all the same. */
-	assert_int_equal(open_at(other, cap, 0, 1), -ESRCH);
+	assert_int_equal(open_at(outsider, cap, 0, 1), -ESRCH);
 	assert_int_equal(open_at(third, cap, 0, 1), -EINVAL);
 	forged.cap_userkey.key_values[2] ^= 1;
 	assert_int_equal(open_at(second, forged, 0, 1), -EINVAL);

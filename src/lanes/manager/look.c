@@ -137,10 +137,10 @@ static void observe(struct engine *engine, const struct fanout_answer *answer)
 		 answer->node);
 	memcpy(registration.incarnation, answer->incarnation,
 	       sizeof(registration.incarnation));
-	register_tell(engine, &registration, 0, core_observe, &error);
+	register_report(engine, &registration, 0, core_observe, &error);
 	member = member_find(engine, answer->node);
 	if (member != NULL)
-		member_tell_drivers(engine, member, &registration);
+		member_set_drivers(engine, member, &registration);
 	registration_fini(&registration);
 }
 

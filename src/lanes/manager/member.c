@@ -4,7 +4,7 @@
  * LEASE goes to all of them together; time decides liveness and nothing else.
  *
  * A node whose lease runs out while it has a link could not be reached by
- * collectives: it is told so, and registers again.
+ * collectives: the manager refuses it, and it registers again.
  */
 #include "lanes/manager/member.h"
 
@@ -38,16 +38,16 @@ struct member *member_find(const struct engine *engine, const char *node)
  * False: what the node says of its driver names no level. A node can say
  * anything: a name is of [a-z0-9+-].
  */
-static bool level_read(const struct registration_driver *told,
+static bool level_read(const struct registration_driver *driver,
 		       struct manager_level *ret_level)
 {
-	const char *name = told->detail + strlen(FAIRLEAD_SUMMARY_LEVEL);
+	const char *name = driver->detail + strlen(FAIRLEAD_SUMMARY_LEVEL);
 	size_t size = strlen(UNUSABLE);
 
-	if (!told->is_usable) {
+	if (!driver->is_usable) {
 		name = UNUSABLE;
 	} else {
-		if (strncmp(told->detail, FAIRLEAD_SUMMARY_LEVEL,
+		if (strncmp(driver->detail, FAIRLEAD_SUMMARY_LEVEL,
 			    strlen(FAIRLEAD_SUMMARY_LEVEL)) != 0)
 			return false;
 		size = strspn(name, LEVEL_CHARACTERS);
@@ -55,7 +55,7 @@ static bool level_read(const struct registration_driver *told,
 	if (size == 0 || size > LEVEL_MAX)
 		return false;
 	*ret_level = (struct manager_level){ 0 };
-	strcpy(ret_level->driver, told->name);
+	strcpy(ret_level->driver, driver->name);
 	memcpy(ret_level->name, name, size);
 	return true;
 }
@@ -154,14 +154,14 @@ static void levels_count(struct engine *engine, const struct member *member,
 }
 
 static void levels_keep(struct engine *engine, struct member *member,
-			const struct registration *told)
+			const struct registration *registration)
 {
 	struct manager_level *levels =
-		memory_array(told->driver_count + 1, sizeof(*levels));
+		memory_array(registration->driver_count + 1, sizeof(*levels));
 	size_t count = 0;
 
-	for (size_t i = 0; i < told->driver_count; i++)
-		count += level_read(&told->drivers[i], &levels[count]);
+	for (size_t i = 0; i < registration->driver_count; i++)
+		count += level_read(&registration->drivers[i], &levels[count]);
 	levels_count(engine, member, false);
 	free(member->levels);
 	member->levels = levels;
@@ -169,14 +169,14 @@ static void levels_keep(struct engine *engine, struct member *member,
 	levels_count(engine, member, true);
 }
 
-void member_tell_drivers(struct engine *engine, struct member *member,
-			 const struct registration *told)
+void member_set_drivers(struct engine *engine, struct member *member,
+			const struct registration *registration)
 {
 	json_t *drivers = json_array();
 	char *text = NULL;
 
-	for (size_t i = 0; i < told->driver_count; i++) {
-		struct registration_driver driver = told->drivers[i];
+	for (size_t i = 0; i < registration->driver_count; i++) {
+		struct registration_driver driver = registration->drivers[i];
 		char *longer;
 
 		text_clean(driver.detail);
@@ -196,7 +196,7 @@ void member_tell_drivers(struct engine *engine, struct member *member,
 	json_decref(drivers);
 	free(member->drivers);
 	member->drivers = text;
-	levels_keep(engine, member, told);
+	levels_keep(engine, member, registration);
 }
 
 struct member *member_register(struct engine *engine, struct session *session,
@@ -222,7 +222,7 @@ struct member *member_register(struct engine *engine, struct session *session,
 	}
 	member->leased_ms = now_ms;
 	member->seen_ms = now_ms;
-	member_tell_drivers(engine, member, registration);
+	member_set_drivers(engine, member, registration);
 	link_to(engine, member, session);
 	return member;
 }

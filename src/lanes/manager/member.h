@@ -53,14 +53,14 @@ struct member *member_find(const struct engine *engine, const char *node);
 struct member *member_register(struct engine *engine, struct session *session,
 			       const struct registration *registration);
 /*
- * Keep what it says of its drivers, also later than with the registration: those
- * that fit.
+ * Store what the node reports of its drivers, also after its registration, as
+ * far as it fits.
  */
-void member_tell_drivers(struct engine *engine, struct member *member,
-			 const struct registration *told);
+void member_set_drivers(struct engine *engine, struct member *member,
+			const struct registration *registration);
 /* The session is its node's no more. */
 void member_unlink(struct session *session);
-/* All go, and the core is not told. */
+/* Remove all; the core is not notified. */
 void member_clear(struct engine *engine);
 /* Drop members that the core does not know after a new configuration. */
 void member_check_all(struct engine *engine);

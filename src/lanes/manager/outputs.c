@@ -242,7 +242,7 @@ static void send_ack(struct engine *engine, const struct output *output)
 	struct ack_body body = { .sequence = output->sequence };
 	struct writer writer = { .limit = FRAME_SIZE_MAX };
 
-	/* A node without a link comes back with what it owes. */
+	/* A node without a link sends its pending confirmations again. */
 	if (member == NULL || member->session == NULL)
 		return;
 	snprintf(body.node, sizeof(body.node), "%s", output->node);

@@ -78,38 +78,38 @@ void session_reject(struct engine *engine, struct session *session,
 	session_refuse(engine, session, text);
 }
 
-static void drivers_tell(const struct registration *registration,
-			 const char **unlisted,
-			 struct core_inventory_place *places,
-			 struct core_registration *told)
+static void drivers_report(const struct registration *registration,
+			   const char **unlisted,
+			   struct core_inventory_place *places,
+			   struct core_registration *report)
 {
 	for (size_t i = 0; i < registration->driver_count; i++) {
 		const struct registration_driver *driver =
 			&registration->drivers[i];
 
 		if (!driver->is_usable)
-			unlisted[told->unlisted_count++] = driver->name;
-		places[told->place_count++] = (struct core_inventory_place){
+			unlisted[report->unlisted_count++] = driver->name;
+		places[report->place_count++] = (struct core_inventory_place){
 			.driver = driver->name,
 			.place = driver->place,
 		};
 	}
-	told->unlisted = unlisted;
-	told->places = places;
+	report->unlisted = unlisted;
+	report->places = places;
 }
 
-int register_tell(struct engine *engine,
-		  const struct registration *registration, uint64_t challenge,
-		  int (*tell)(struct core *core,
-			      const struct core_registration *told,
-			      struct fairlead_error *ret_error),
-		  struct fairlead_error *ret_error)
+int register_report(struct engine *engine,
+		    const struct registration *registration, uint64_t challenge,
+		    int (*take)(struct core *core,
+				const struct core_registration *report,
+				struct fairlead_error *ret_error),
+		    struct fairlead_error *ret_error)
 {
 	struct core_inventory_grant *grants;
 	struct core_inventory_object *objects;
 	struct core_inventory_place places[REGISTRATION_DRIVERS_MAX];
 	const char *unlisted[REGISTRATION_DRIVERS_MAX];
-	struct core_registration told = {
+	struct core_registration report = {
 		.node = registration->node,
 		.version = registration->software,
 		.address = registration->address,
@@ -126,13 +126,13 @@ int register_tell(struct engine *engine,
 	static_assert(REGISTRATION_DRIVERS_MAX <= CORE_PLACES_MAX,
 		      "and all places");
 	static_assert(GRANT_LOST == CORE_GRANT_LOST, "one number for it");
-	grants = memory_array(told.grant_count, sizeof(*grants));
-	objects = memory_array(told.object_count, sizeof(*objects));
-	told.grants = grants;
-	told.objects = objects;
-	memcpy(told.incarnation, registration->incarnation,
-	       sizeof(told.incarnation));
-	for (size_t i = 0; i < told.grant_count; i++) {
+	grants = memory_array(report.grant_count, sizeof(*grants));
+	objects = memory_array(report.object_count, sizeof(*objects));
+	report.grants = grants;
+	report.objects = objects;
+	memcpy(report.incarnation, registration->incarnation,
+	       sizeof(report.incarnation));
+	for (size_t i = 0; i < report.grant_count; i++) {
 		const struct registration_grant *from =
 			&registration->grants[i];
 
@@ -144,7 +144,7 @@ int register_tell(struct engine *engine,
 			.ids = from->ids,
 		};
 	}
-	for (size_t i = 0; i < told.object_count; i++) {
+	for (size_t i = 0; i < report.object_count; i++) {
 		const struct registration_object *from =
 			&registration->objects[i];
 
@@ -157,8 +157,8 @@ int register_tell(struct engine *engine,
 			.ids = from->ids,
 		};
 	}
-	drivers_tell(registration, unlisted, places, &told);
-	result = tell(engine->core, &told, ret_error);
+	drivers_report(registration, unlisted, places, &report);
+	result = take(engine->core, &report, ret_error);
 	free(grants);
 	free(objects);
 	return result;
@@ -195,8 +195,8 @@ static void take_registration(struct engine *engine, struct session *session,
 			       "is none");
 		return;
 	}
-	result = register_tell(engine, registration, session->challenge,
-			       core_register, &error);
+	result = register_report(engine, registration, session->challenge,
+				 core_register, &error);
 	engine->has_registered |= result == 0;
 	if (result == 0)
 		adopt(engine, session, registration);

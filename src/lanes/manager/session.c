@@ -2,8 +2,8 @@
 /*
  * Nodes' connections (doc/rfc/node-protocol.md). A connection is challenged,
  * registers once with that nonce (register.c), and is greeted once the
- * registration is on disk. It is for that, and for what a node owes and has to
- * know; the node closes it when it needs it no more, and stays up (member.h).
+ * registration is on disk. It serves for that, for confirmations and for
+ * notices; the node closes it when idle, and stays up (member.h).
  *
  * Authority is in the messages: a confirmation counts by its MAC, whatever
  * connection it came on. What is forged, or answers nothing, is counted and

@@ -61,15 +61,15 @@ void session_fini(struct engine *engine);
 void session_register(struct engine *engine, struct session *session,
 		      const struct frame *frame);
 /*
- * Tell the core what a node has. challenge: that it answers; 0 when it is no
- * registration. The errors of `tell`.
+ * Report to the core what a node has. challenge: that it answers; 0 for a report
+ * that is no registration. The errors of `take`.
  */
-int register_tell(struct engine *engine,
-		  const struct registration *registration, uint64_t challenge,
-		  int (*tell)(struct core *core,
-			      const struct core_registration *told,
-			      struct fairlead_error *ret_error),
-		  struct fairlead_error *ret_error);
+int register_report(struct engine *engine,
+		    const struct registration *registration, uint64_t challenge,
+		    int (*take)(struct core *core,
+				const struct core_registration *report,
+				struct fairlead_error *ret_error),
+		    struct fairlead_error *ret_error);
 /* What an error of registration_open() or confirm_open() is counted as. */
 enum manager_refusal session_refusal(int result);
 

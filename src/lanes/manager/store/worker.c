@@ -205,7 +205,7 @@ static void give_result(struct store_worker *worker,
 }
 
 /* The loop learns of a failed commit: what was given before it is cancelled. */
-static void failure_told(struct store_worker *worker)
+static void requests_cancel(struct store_worker *worker)
 {
 	struct store_request *request;
 
@@ -243,7 +243,7 @@ static void woken(uv_async_t *wakeup)
 	DL_FOREACH_SAFE (done, request, next) {
 		if (request->commit_done != NULL && request->result < 0 &&
 		    request->result != -ECANCELED)
-			failure_told(worker);
+			requests_cancel(worker);
 		give_result(worker, request);
 	}
 	if (worker->stopped == NULL || worker->request_count > 0 ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A test bed for the engine: seams that do nothing until they are told, the
+ * A test bed for the engine: seams that do nothing until the test asks, the
  * real core, and nodes and clients that speak the real protocols.
  *
  * The store holds its commits until bed_commit(), and keeps rows in memory.
@@ -215,7 +215,7 @@ size_t bed_node_frames(const struct bed_node *node);
 /* The node's next frame is of this type; NULL: no frame. To be freed. */
 uint8_t *bed_node_take(struct bed_node *node, enum frame_type type,
 		       size_t *ret_size);
-/* The node was told why, in these words, and its connection was closed. */
+/* The node got a REFUSE with this text, and its connection was closed. */
 void bed_node_refused(struct bed_node *node, const char *words);
 /* node-list says that it is in this state. */
 void bed_node_state(struct bed *bed, const char *name, const char *state);
@@ -234,7 +234,7 @@ void bed_node_answer(struct bed_node *node, struct bed_round *round,
 		     const struct confirm *confirm);
 /* The next round is this op; answer it. */
 void bed_node_obey(struct bed_node *node, enum command_op op, int result);
-/* A node has registered, with its key: as whom it answers to LEASE. */
+/* A node has registered; it answers LEASE with this key. */
 void bed_known_set(const struct bed_node *node);
 /* It does not answer to LEASE any more, or again. */
 void bed_node_silence(struct bed_node *node, bool is_silent);

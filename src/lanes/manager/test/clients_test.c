@@ -327,7 +327,7 @@ static void the_65th_open_request_is_put_off(void **state)
 	bed_expect_done(bed, other, 0);
 }
 
-static void too_many_clients_are_told_so(void **state)
+static void too_many_clients_are_refused_with_the_reason(void **state)
 {
 	struct bed *bed = *state;
 	uint64_t client;
@@ -627,7 +627,7 @@ int main(void)
 		TEST(bad_framing_is_answered_and_closed),
 		TEST(what_can_be_read_is_refused_with_its_id),
 		TEST(the_65th_open_request_is_put_off),
-		TEST(too_many_clients_are_told_so),
+		TEST(too_many_clients_are_refused_with_the_reason),
 		TEST(nothing_is_reserved_for_one_who_has_hung_up),
 		TEST(a_client_that_does_not_read_is_let_go),
 		TEST(an_answer_to_nobody_is_dropped),

@@ -22,7 +22,7 @@ struct bench {
 	char folder[40];
 	char script[64];
 	char output[64];
-	/* The last end that was told, and how many were. */
+	/* The last end that was reported, and how many were. */
 	char done_node[16];
 	uint64_t done_id;
 	int done_result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A host that only connects: it keeps no node out, and costs none its place. */
+/* A host that only connects keeps no node out, and costs none its slot. */
 #include "bed.h"
 
 #include <setjmp.h>
@@ -22,13 +22,13 @@ static struct bed *narrow(void **state)
 	return bed;
 }
 
-static uint64_t stranger(struct bed *bed)
+static uint64_t silent_peer(struct bed *bed)
 {
 	engine_node_opened(bed->engine, ++bed->peer_last, "10.9.9.9:1");
 	return bed->peer_last;
 }
 
-static bool is_told(struct bed *bed, uint64_t peer, const char *words)
+static bool is_refused(struct bed *bed, uint64_t peer, const char *words)
 {
 	for (size_t i = 0; i < bed->nodes.frame_count; i++) {
 		const struct bed_frame *sent = &bed->nodes.frames[i];
@@ -44,22 +44,22 @@ static bool is_told(struct bed *bed, uint64_t peer, const char *words)
 	return false;
 }
 
-static void strangers_make_room_for_a_node(void **state)
+static void silent_peers_make_way_for_a_node(void **state)
 {
 	struct bed *bed = narrow(state);
-	uint64_t strangers[NODES_MAX];
+	uint64_t peers[NODES_MAX];
 	struct bed_node node;
 
 	for (size_t i = 0; i < NODES_MAX; i++)
-		strangers[i] = stranger(bed);
+		peers[i] = silent_peer(bed);
 	bed_node_up(bed, "n0", &node);
-	assert_true(bed_was_closed(&bed->nodes, strangers[0]));
-	assert_true(is_told(bed, strangers[0], "while others waited"));
+	assert_true(bed_was_closed(&bed->nodes, peers[0]));
+	assert_true(is_refused(bed, peers[0], "while others waited"));
 	for (size_t i = 1; i < NODES_MAX; i++)
-		assert_false(bed_was_closed(&bed->nodes, strangers[i]));
+		assert_false(bed_was_closed(&bed->nodes, peers[i]));
 }
 
-static void strangers_take_the_place_of_strangers_only(void **state)
+static void silent_peers_take_slots_of_silent_peers_only(void **state)
 {
 	struct bed *bed = narrow(state);
 	struct bed_node nodes[NODES_MAX - 1];
@@ -68,9 +68,9 @@ static void strangers_take_the_place_of_strangers_only(void **state)
 
 	for (size_t i = 0; i < NODES_MAX - 1; i++)
 		bed_node_up(bed, names[i], &nodes[i]);
-	last = stranger(bed);
+	last = silent_peer(bed);
 	for (size_t i = 0; i < 100; i++) {
-		uint64_t next = stranger(bed);
+		uint64_t next = silent_peer(bed);
 
 		assert_true(bed_was_closed(&bed->nodes, last));
 		assert_false(bed_was_closed(&bed->nodes, next));
@@ -94,16 +94,16 @@ static void one_too_many_is_closed_when_all_are_nodes(void **state)
 	for (size_t i = 0; i < NODES_MAX; i++)
 		bed_node_up(bed, names[i], &nodes[i]);
 	bed->warning_count = 0;
-	late = stranger(bed);
+	late = silent_peer(bed);
 	assert_true(bed_was_closed(&bed->nodes, late));
 	assert_int_equal(bed->warning_count, 1);
-	stranger(bed);
+	silent_peer(bed);
 	assert_int_equal(bed->warning_count, 1);
 	for (size_t i = 0; i < NODES_MAX; i++)
 		assert_false(bed_was_closed(&bed->nodes, nodes[i].peer));
 	/* One that leaves leaves its place. */
 	engine_node_closed(bed->engine, nodes[0].peer);
-	late = stranger(bed);
+	late = silent_peer(bed);
 	assert_false(bed_was_closed(&bed->nodes, late));
 }
 
@@ -112,8 +112,8 @@ int main(void)
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, bed_set_up, bed_tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(strangers_make_room_for_a_node),
-		TEST(strangers_take_the_place_of_strangers_only),
+		TEST(silent_peers_make_way_for_a_node),
+		TEST(silent_peers_take_slots_of_silent_peers_only),
 		TEST(one_too_many_is_closed_when_all_are_nodes),
 	};
 

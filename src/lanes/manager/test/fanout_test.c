@@ -151,7 +151,7 @@ static void nodes_that_cannot_be_reached_are_named(void **state)
 	assert_int_equal(scene_count_quarantined(scene), 1);
 }
 
-static void a_node_that_registers_again_gets_the_apply_anew(void **state)
+static void a_node_that_registers_again_gets_the_apply_again(void **state)
 {
 	struct scene *scene = *state;
 	struct bed_node *node = &scene->nodes[0];
@@ -372,7 +372,7 @@ int main(void)
 		TEST(an_answer_to_another_command_counts_for_nothing),
 		TEST(nodes_that_do_not_answer_time_out),
 		TEST(nodes_that_cannot_be_reached_are_named),
-		TEST(a_node_that_registers_again_gets_the_apply_anew),
+		TEST(a_node_that_registers_again_gets_the_apply_again),
 		TEST(a_node_that_is_not_registered_yet_is_asked_again),
 		TEST(a_node_that_was_rebooted_meanwhile_has_failed),
 		TEST(a_query_collects_what_each_node_says),

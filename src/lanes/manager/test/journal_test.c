@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An engine over a real journal, on a disk that says no when it is told to. */
+/* An engine over a real journal, on a disk that fails on request. */
 #include "lanes/manager/journal.h"
 
 #include <setjmp.h>

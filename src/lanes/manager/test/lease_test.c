@@ -281,8 +281,8 @@ static void drain(struct bed *bed, const char *op, const char *reason)
 	engine_client_closed(bed->engine, client);
 }
 
-/* What the node is told next on its link. */
-static void assert_told(struct bed_node *node, bool is_drained)
+/* The node's next command on its link is DRAIN. */
+static void assert_drain(struct bed_node *node, bool is_drained)
 {
 	struct command command;
 	union command_body body;
@@ -297,21 +297,21 @@ static void assert_told(struct bed_node *node, bool is_drained)
 	free(bytes);
 }
 
-static void a_drained_node_is_told_when_it_registers(void **state)
+static void a_drained_node_gets_drain_when_it_registers(void **state)
 {
 	struct bed *bed = *state;
 	struct bed_node node;
 
 	bed_node_up(bed, "n0", &node);
 	drain(bed, "node-drain", "bad cable");
-	assert_told(&node, true);
+	assert_drain(&node, true);
 	drain(bed, "node-undrain", NULL);
-	assert_told(&node, false);
+	assert_drain(&node, false);
 	engine_node_closed(bed->engine, node.peer);
 	drain(bed, "node-drain", "bad cable");
 	bed_node_reconnect(&node);
 	bed_node_register(&node);
-	assert_told(&node, true);
+	assert_drain(&node, true);
 	engine_node_closed(bed->engine, node.peer);
 	drain(bed, "node-undrain", NULL);
 	bed_node_reconnect(&node);
@@ -346,7 +346,7 @@ static void who_does_not_register_in_time_is_let_go(void **state)
 	bed_node_refused(&node, "took too long");
 }
 
-static void node_list_says_when_a_node_was_heard(void **state)
+static void node_list_shows_when_a_node_was_seen(void **state)
 {
 	struct bed *bed = *state;
 	uint64_t client = bed_client(bed, BED_ROOT);
@@ -382,10 +382,10 @@ int main(void)
 		TEST(a_node_is_looked_for_where_it_registered_last),
 		TEST(a_new_manager_calls_its_nodes_back),
 		TEST(a_node_that_does_not_hear_the_call_is_called_again),
-		TEST(a_drained_node_is_told_when_it_registers),
+		TEST(a_drained_node_gets_drain_when_it_registers),
 		TEST(a_ping_is_answered),
 		TEST(who_does_not_register_in_time_is_let_go),
-		TEST(node_list_says_when_a_node_was_heard),
+		TEST(node_list_shows_when_a_node_was_seen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

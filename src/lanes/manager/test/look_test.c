@@ -240,13 +240,13 @@ static void status_counts_nodes_by_their_level(void **state)
 	struct bed *bed = *state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct registration_driver told = usable;
+		struct registration_driver driver = usable;
 		struct bed_node node;
 
-		told.is_usable = cases[i].detail != NULL;
-		strcpy(told.detail, cases[i].detail ? cases[i].detail : "");
+		driver.is_usable = cases[i].detail != NULL;
+		strcpy(driver.detail, cases[i].detail ? cases[i].detail : "");
 		bed_node_connect(bed, cases[i].node, &node);
-		node.registration.drivers = &told;
+		node.registration.drivers = &driver;
 		node.registration.driver_count = 1;
 		bed_node_register(&node);
 		assert_levels(bed, cases[i].levels);
@@ -499,7 +499,7 @@ static void an_idle_node_shows_that_it_follows_a_rotation(void **state)
 	assert_int_equal(shown_key(bed, "n0"), 2);
 	wait_ms(&node, 5 * SECOND_MS);
 	assert_int_equal(bed_node_asked_count(&node), 0);
-	/* Who registers anew shows it anew. */
+	/* A node that registers again shows it again. */
 	engine_node_closed(bed->engine, node.peer);
 	assert_int_equal(shown_key(bed, "n0"), 2);
 	bed_node_reconnect(&node);

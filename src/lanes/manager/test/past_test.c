@@ -10,8 +10,8 @@
 
 #define LINES_MAX 16
 
-/* What is told of an item by these lines; ended by NULL. */
-static json_t *told(const char *const *lines)
+/* What these lines show of an item; ended by NULL. */
+static json_t *shown(const char *const *lines)
 {
 	struct store_row rows[LINES_MAX];
 	json_t *item = json_object();
@@ -39,9 +39,9 @@ static void assert_json(const json_t *item, const char *member,
 	free(text);
 }
 
-static void a_release_that_went_well_is_told(void **state)
+static void a_successful_release_is_shown(void **state)
 {
-	json_t *item = told((const char *const[]){
+	json_t *item = shown((const char *const[]){
 		"{\"timestamp\":10.5,\"name\":\"request\",\"context\":{\"key\":"
 		"\"a/b/0\",\"nodes\":\"n[0-1]\",\"interconnect\":\"slingshot\","
 		"\"options\":\"vnis=2\"}}",
@@ -70,9 +70,9 @@ static void a_release_that_went_well_is_told(void **state)
 	json_decref(item);
 }
 
-static void a_failure_is_told_with_its_reason(void **state)
+static void a_failure_is_shown_with_its_reason(void **state)
 {
-	json_t *item = told((const char *const[]){
+	json_t *item = shown((const char *const[]){
 		"{\"timestamp\":10.5,\"name\":\"request\",\"context\":{}}",
 		"{\"timestamp\":11.5,\"name\":\"exception\",\"context\":{"
 		"\"severity\":1,\"note\":\"a warning\"}}",
@@ -89,9 +89,9 @@ static void a_failure_is_told_with_its_reason(void **state)
 	json_decref(item);
 }
 
-static void what_came_after_the_end_is_told(void **state)
+static void what_came_after_the_end_is_shown(void **state)
 {
-	json_t *item = told((const char *const[]){
+	json_t *item = shown((const char *const[]){
 		"{\"timestamp\":10.5,\"name\":\"revoked\",\"context\":{}}",
 		"{\"timestamp\":11.5,\"name\":\"free\",\"context\":{\"pool\":"
 		"\"vni\",\"ids\":\"1024\"}}",
@@ -112,7 +112,7 @@ static void what_came_after_the_end_is_told(void **state)
 
 static void what_is_no_event_is_passed_over(void **state)
 {
-	json_t *item = told((const char *const[]){
+	json_t *item = shown((const char *const[]){
 		"", "{", "[]", "{\"name\":\"request\"}",
 		"{\"timestamp\":\"x\",\"name\":\"free\",\"context\":{}}",
 		"{\"timestamp\":1.5,\"name\":\"free\",\"context\":[]}",
@@ -127,7 +127,7 @@ static void what_is_no_event_is_passed_over(void **state)
 
 static void without_events_there_is_no_outcome(void **state)
 {
-	json_t *item = told((const char *const[]){ NULL });
+	json_t *item = shown((const char *const[]){ NULL });
 
 	assert_null(json_object_get(item, "outcome"));
 	assert_json(item, "had", "{}");
@@ -137,9 +137,9 @@ static void without_events_there_is_no_outcome(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_release_that_went_well_is_told),
-		cmocka_unit_test(a_failure_is_told_with_its_reason),
-		cmocka_unit_test(what_came_after_the_end_is_told),
+		cmocka_unit_test(a_successful_release_is_shown),
+		cmocka_unit_test(a_failure_is_shown_with_its_reason),
+		cmocka_unit_test(what_came_after_the_end_is_shown),
 		cmocka_unit_test(what_is_no_event_is_passed_over),
 		cmocka_unit_test(without_events_there_is_no_outcome),
 	};

@@ -58,7 +58,7 @@ static void an_answer_of_an_older_life_frees_nothing(void **state)
 	assert_int_equal(scene_count_quarantined(scene), 1);
 }
 
-/* Its round goes on for a while after the client was told. */
+/* Its round goes on for a while after the client's answer. */
 static void a_late_answer_is_a_confirmation(void **state)
 {
 	struct scene *scene = *state;
@@ -137,7 +137,7 @@ static void nodes_that_are_gone_end_the_wait(void **state)
 	struct scene *scene = *state;
 
 	scene_make_active(scene);
-	/* Up to here they were heard; from now on nobody answers. */
+	/* Up to here their answers came; from now on nobody answers. */
 	for (int i = 0; i < 2; i++) {
 		engine_node_closed(scene->bed->engine, scene->nodes[i].peer);
 		bed_node_silence(&scene->nodes[i], true);

@@ -568,21 +568,22 @@ static void keys_of_another_cluster_are_refused(void **state)
 	json_decref(answer);
 }
 
-/* Soon there is nothing that the site would have to be told. */
-static void assert_told(struct bench *bench)
+/* Run until no notification of the site is pending. */
+static void run_until_notified(struct bench *bench)
 {
 	json_t *answer;
 	const char *text;
-	bool is_told;
+	bool is_notified;
 
 	do {
 		uv_run(&bench->loop, UV_RUN_NOWAIT);
 		answer = client_ask(bench, "metrics", NULL, 0);
 		text = json_string_value(json_object_get(answer, "text"));
-		is_told = strstr(text, "\nfairlead_nodes_drain_pending 0\n") !=
-			  NULL;
+		is_notified =
+			strstr(text, "\nfairlead_nodes_drain_pending 0\n") !=
+			NULL;
 		json_decref(answer);
-	} while (!is_told);
+	} while (!is_notified);
 }
 
 static void draining_a_node_runs_the_sites_command(void **state)
@@ -603,10 +604,10 @@ static void draining_a_node_runs_the_sites_command(void **state)
 	assert_non_null(fgets(text, sizeof(text), file));
 	fclose(file);
 	assert_string_equal(text, "n2 bad cable");
-	assert_told(bench);
-	/* There is no command that would be told of the end. */
+	run_until_notified(bench);
+	/* No command is configured for the end of a drain. */
 	json_decref(client_ask(bench, "node-undrain", "\"nodes\":\"n2\"", 0));
-	assert_told(bench);
+	run_until_notified(bench);
 }
 
 static void an_effect_without_an_executor_fails_its_job(void **state)

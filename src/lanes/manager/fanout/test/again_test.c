@@ -16,7 +16,7 @@
 #include "base/seam.h"
 #include "lanes/proto/nid.h"
 
-static void dead_node_of_a_revoke_is_told_and_the_others_count(void **state)
+static void dead_node_of_a_revoke_is_reported_and_the_others_count(void **state)
 {
 	struct scene *scene = *state;
 	struct asked *asked;
@@ -41,13 +41,13 @@ static void dead_node_of_a_revoke_is_told_and_the_others_count(void **state)
 	bed_advance(scene, FANOUT_REPEAT_MS);
 	assert_int_equal(scene->done_count, 0);
 	bed_advance(scene, FANOUT_GONE_MS);
-	bed_told_once(scene, 4);
+	bed_reported_once(scene, 4);
 	assert_int_equal(scene->nodes[2].result, -EHOSTUNREACH);
 	assert_string_equal(scene->nodes[2].text, "the node is down");
 	assert_false(scene->nodes[2].is_own);
 }
 
-/* Whom it takes along is not known: the others are asked past it. */
+/* Its subtree is unknown: the others are asked past it. */
 static void silent_node_holds_nobody_up(void **state)
 {
 	struct scene *scene = *state;
@@ -72,7 +72,7 @@ static void silent_node_holds_nobody_up(void **state)
 	/* What the tree brings late counts as well. */
 	asked_answer_one(scene, scene->asked[0], 4, 2, 0);
 	bed_tick(scene);
-	bed_told_once(scene, 4);
+	bed_reported_once(scene, 4);
 }
 
 static void unreached_node_is_asked_until_the_deadline(void **state)
@@ -89,7 +89,7 @@ static void unreached_node_is_asked_until_the_deadline(void **state)
 		bed_advance(scene, FANOUT_REPEAT_MS);
 	}
 	assert_true(scene->asked_count >= 10);
-	bed_told_once(scene, 2);
+	bed_reported_once(scene, 2);
 	assert_int_equal(scene->nodes[1].result, -EHOSTUNREACH);
 	assert_string_equal(scene->nodes[1].text, "the node cannot be reached");
 	assert_int_equal(scene->nodes[0].result, 0);
@@ -120,7 +120,7 @@ static void nodes_that_are_down_are_waited_for_a_while(void **state)
 	assert_int_equal(scene->nodes[0].result, -EHOSTUNREACH);
 	asked_answer_but(scene, asked, 3, NOBODY);
 	asked_end(scene, asked);
-	bed_told_once(scene, 3);
+	bed_reported_once(scene, 3);
 	assert_int_equal(scene->nodes[2].result, 0);
 }
 
@@ -137,7 +137,7 @@ static void silence_after_a_failure_is_a_timeout(void **state)
 	bed_advance(scene, FANOUT_REPEAT_MS);
 	assert_int_equal(scene->asked_count, 2);
 	bed_advance(scene, TIMEOUT_MS);
-	bed_told_once(scene, 2);
+	bed_reported_once(scene, 2);
 	assert_int_equal(scene->nodes[1].result, -ETIMEDOUT);
 }
 
@@ -149,7 +149,7 @@ static void silence_is_a_timeout(void **state)
 	bed_advance(scene, TIMEOUT_MS - 1);
 	assert_int_equal(scene->done_count, 0);
 	bed_advance(scene, 1);
-	bed_told_once(scene, 2);
+	bed_reported_once(scene, 2);
 	assert_int_equal(scene->nodes[0].result, -ETIMEDOUT);
 	assert_int_equal(scene->asked_count, 2);
 	for (size_t i = 0; i < 2; i++)
@@ -179,7 +179,7 @@ static void node_that_registers_again_gets_a_new_sequence(void **state)
 	assert_int_equal(scene->nodes[1].answer_count, 0);
 	asked_answer_but(scene, again, 3, NOBODY);
 	asked_end(scene, again);
-	bed_told_once(scene, 3);
+	bed_reported_once(scene, 3);
 	assert_int_equal(scene->nodes[1].result, 0);
 }
 
@@ -194,7 +194,7 @@ static void node_that_was_rebooted_meanwhile_has_failed(void **state)
 	fanouts_node_up(scene->fanouts, "n1");
 	asked_answer_one(scene, asked, 2, 0, 0);
 	bed_tick(scene);
-	bed_told_once(scene, 2);
+	bed_reported_once(scene, 2);
 	assert_int_equal(scene->nodes[1].result, -EHOSTUNREACH);
 	assert_false(scene->nodes[1].is_own);
 }
@@ -219,7 +219,7 @@ static void rebooted_node_is_asked_to_revoke_again(void **state)
 			    scene->nodes[1].incarnation, INCARNATION_SIZE);
 	asked_answer_one(scene, scene->asked[0], 2, 0, 0);
 	asked_end(scene, scene->asked[0]);
-	bed_told_once(scene, 2);
+	bed_reported_once(scene, 2);
 }
 
 static void round_that_cannot_begin_is_tried_again(void **state)
@@ -242,7 +242,7 @@ static void round_that_cannot_begin_is_tried_again(void **state)
 	assert_false(scene->asked[1]->is_separate);
 	asked_answer_but(scene, scene->asked[1], 2, NOBODY);
 	asked_end(scene, scene->asked[1]);
-	bed_told_once(scene, 2);
+	bed_reported_once(scene, 2);
 }
 
 static void node_that_is_not_registered_yet_is_asked_again(void **state)
@@ -264,7 +264,7 @@ static void node_that_is_not_registered_yet_is_asked_again(void **state)
 	assert_int_equal(asked->head.sequence, scene->asked[0]->head.sequence);
 	asked_answer_but(scene, asked, 2, NOBODY);
 	asked_end(scene, asked);
-	bed_told_once(scene, 2);
+	bed_reported_once(scene, 2);
 	assert_int_equal(scene->nodes[1].result, 0);
 }
 
@@ -280,7 +280,7 @@ static void lost_nodes_are_looked_at_at_once(void **state)
 	scene->nodes[1].is_up = false;
 	fanouts_nodes_lost(scene->fanouts);
 	bed_advance(scene, FANOUT_GONE_MS);
-	bed_told_once(scene, 2);
+	bed_reported_once(scene, 2);
 	assert_int_equal(scene->nodes[1].result, -EHOSTUNREACH);
 	assert_true(asked->is_cancelled);
 }
@@ -327,7 +327,7 @@ static void signatures_for_nodes_that_register_are_few(void **state)
 		asked_answer_but(scene, scene->asked[i], 50, NOBODY);
 		asked_end(scene, scene->asked[i]);
 	}
-	bed_told_once(scene, 50);
+	bed_reported_once(scene, 50);
 	for (size_t i = 0; i < 50; i++)
 		count += scene->nodes[i].result == 0;
 	assert_int_equal(count, 50);
@@ -359,7 +359,7 @@ static void reboot_in_a_round_leaves_the_others_true(void **state)
 	assert_int_equal(asked->places[0], 1);
 	asked_answer_but(scene, asked, 3, NOBODY);
 	asked_end(scene, asked);
-	bed_told_once(scene, 3);
+	bed_reported_once(scene, 3);
 	assert_memory_equal(scene->nodes[1].answered_by,
 			    scene->nodes[1].incarnation, INCARNATION_SIZE);
 }
@@ -377,7 +377,7 @@ static void reboot_before_the_command_came_leaves_the_others_true(void **state)
 	asked_answer_but(scene, asked, 3, NOBODY);
 	bed_tick(scene);
 	assert_int_equal(fanouts_counters(scene->fanouts)->false_count, 0);
-	bed_told_once(scene, 3);
+	bed_reported_once(scene, 3);
 	assert_memory_equal(scene->nodes[1].answered_by,
 			    scene->nodes[1].incarnation, INCARNATION_SIZE);
 }
@@ -407,7 +407,7 @@ int main(void)
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(dead_node_of_a_revoke_is_told_and_the_others_count),
+		TEST(dead_node_of_a_revoke_is_reported_and_the_others_count),
 		TEST(silent_node_holds_nobody_up),
 		TEST(unreached_node_is_asked_until_the_deadline),
 		TEST(nodes_that_are_down_are_waited_for_a_while),

@@ -31,7 +31,7 @@ static void one_node_is_asked_and_answers(void **state)
 	assert_int_equal(asked->patience_ms, TIMEOUT_MS / 2);
 	asked_answer_but(scene, asked, 1, NOBODY);
 	asked_end(scene, asked);
-	bed_told_once(scene, 1);
+	bed_reported_once(scene, 1);
 	assert_true(scene->nodes[0].is_own);
 	assert_int_equal(scene->nodes[0].result, 0);
 	assert_memory_equal(scene->nodes[0].answered_by,
@@ -49,7 +49,7 @@ static void all_nodes_are_asked_by_one_round(void **state)
 	assert_int_equal(asked->count, NODES_MAX);
 	asked_answer_but(scene, asked, NODES_MAX, NOBODY);
 	bed_tick(scene);
-	bed_told_once(scene, NODES_MAX);
+	bed_reported_once(scene, NODES_MAX);
 	/* The end of what is over is no news. */
 	asked_end(scene, asked);
 	bed_only(scene, 0);
@@ -64,7 +64,7 @@ static void answers_of_a_query_have_room(void **state)
 	assert_int_equal(bed_only(scene, 0)->part_bytes, PARCEL_PART_MAX);
 }
 
-static void refusal_is_told_with_its_reason(void **state)
+static void refusal_is_reported_with_its_reason(void **state)
 {
 	struct scene *scene = *state;
 	struct asked *asked;
@@ -78,7 +78,7 @@ static void refusal_is_told_with_its_reason(void **state)
 	part_add(&part, 2, 0);
 	part_send(&part);
 	asked_end(scene, asked);
-	bed_told_once(scene, 3);
+	bed_reported_once(scene, 3);
 	assert_int_equal(scene->nodes[1].result, -EBUSY);
 	assert_string_equal(scene->nodes[1].text, "why");
 	assert_true(scene->nodes[1].is_own);
@@ -130,7 +130,7 @@ static void command_to_no_node_is_done(void **state)
 	bed_start(scene, COMMAND_REVOKE, 0);
 	assert_int_equal(scene->done_count, 0);
 	bed_tick(scene);
-	bed_told_once(scene, 0);
+	bed_reported_once(scene, 0);
 	assert_int_equal(fanouts_deadline_ms(scene->fanouts), DEADLINE_NONE);
 }
 
@@ -143,7 +143,7 @@ static void command_that_cannot_be_sent_has_its_error(void **state)
 	command->error = -EMSGSIZE;
 	fanouts_start(scene->fanouts, command, scene->now_ms);
 	bed_tick(scene);
-	bed_told_once(scene, 2);
+	bed_reported_once(scene, 2);
 	assert_int_equal(scene->asked_count, 0);
 	assert_int_equal(scene->nodes[1].result, -EMSGSIZE);
 	assert_false(scene->nodes[1].is_own);
@@ -157,7 +157,7 @@ int main(void)
 		TEST(one_node_is_asked_and_answers),
 		TEST(all_nodes_are_asked_by_one_round),
 		TEST(answers_of_a_query_have_room),
-		TEST(refusal_is_told_with_its_reason),
+		TEST(refusal_is_reported_with_its_reason),
 		TEST(what_is_forgotten_is_cancelled_and_tells_nobody),
 		TEST(two_bed_do_not_meet),
 		TEST(command_to_no_node_is_done),

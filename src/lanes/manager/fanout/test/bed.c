@@ -322,7 +322,7 @@ void asked_end_without(struct scene *scene, const struct asked *asked,
 	bed_tick(scene);
 }
 
-void bed_told_once(const struct scene *scene, size_t count)
+void bed_reported_once(const struct scene *scene, size_t count)
 {
 	assert_int_equal(scene->done_count, 1);
 	for (size_t i = 0; i < NODES_MAX; i++)

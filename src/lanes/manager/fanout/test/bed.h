@@ -91,5 +91,5 @@ void asked_answer_one(struct scene *scene, const struct asked *asked,
 void asked_end(struct scene *scene, const struct asked *asked);
 void asked_end_without(struct scene *scene, const struct asked *asked,
 		       uint32_t place, int status);
-/* Each of the first `count` was told once, the others never. */
-void bed_told_once(const struct scene *scene, size_t count);
+/* Each of the first `count` was reported once, the others never. */
+void bed_reported_once(const struct scene *scene, size_t count);

@@ -24,12 +24,12 @@ static struct asked *over_without_1(struct scene *scene, enum command_op op)
 	asked = bed_only(scene, 0);
 	asked_answer_but(scene, asked, 2, 1);
 	bed_advance(scene, TIMEOUT_MS);
-	bed_told_once(scene, 2);
+	bed_reported_once(scene, 2);
 	assert_int_equal(scene->nodes[1].result, -ETIMEDOUT);
 	return asked;
 }
 
-static void late_revoke_is_told(void **state)
+static void late_revoke_is_reported(void **state)
 {
 	struct scene *scene = *state;
 	struct asked *asked = over_without_1(scene, COMMAND_REVOKE);
@@ -41,11 +41,11 @@ static void late_revoke_is_told(void **state)
 	assert_string_equal(scene->late_node, "n1");
 	/* Then there is nobody left to listen for. */
 	assert_true(asked->is_cancelled);
-	bed_told_once(scene, 2);
+	bed_reported_once(scene, 2);
 	assert_int_equal(fanouts_deadline_ms(scene->fanouts), DEADLINE_NONE);
 }
 
-static void late_revoke_that_is_carried_is_told(void **state)
+static void late_revoke_that_is_carried_is_reported(void **state)
 {
 	struct scene *scene = *state;
 	struct asked *asked = over_without_1(scene, COMMAND_REVOKE);
@@ -58,7 +58,7 @@ static void late_revoke_that_is_carried_is_told(void **state)
 }
 
 /* It lives, or did so when it was asked. */
-static void late_lease_is_told(void **state)
+static void late_lease_is_reported(void **state)
 {
 	struct scene *scene = *state;
 	uint64_t asked_ms = scene->now_ms;
@@ -70,7 +70,7 @@ static void late_lease_is_told(void **state)
 	assert_int_equal(scene->late_count, 1);
 	assert_string_equal(scene->late_node, "n1");
 	assert_int_equal(scene->late_ms, asked_ms);
-	bed_told_once(scene, 2);
+	bed_reported_once(scene, 2);
 }
 
 static void late_refusal_is_no_news(void **state)
@@ -100,7 +100,7 @@ static void late_forgery_is_no_news(void **state)
 }
 
 /* It was busy, and is not any more: it was asked twice. */
-static void answer_after_a_refusal_is_told(void **state)
+static void answer_after_a_refusal_is_reported(void **state)
 {
 	struct scene *scene = *state;
 	struct asked *asked;
@@ -114,7 +114,7 @@ static void answer_after_a_refusal_is_told(void **state)
 	assert_int_equal(scene->late_count, 1);
 	asked_answer_one(scene, asked, 2, 0, 0);
 	bed_tick(scene);
-	bed_told_once(scene, 2);
+	bed_reported_once(scene, 2);
 	assert_int_equal(scene->nodes[1].result, -EBUSY);
 }
 
@@ -142,7 +142,7 @@ static void order_that_listens_ends_with_its_collectives(void **state)
 	asked_end_without(scene, scene->asked[1], 1, -EHOSTUNREACH);
 	assert_int_equal(fanouts_deadline_ms(scene->fanouts), DEADLINE_NONE);
 	assert_false(asked->is_cancelled);
-	bed_told_once(scene, 2);
+	bed_reported_once(scene, 2);
 }
 
 int main(void)
@@ -150,12 +150,12 @@ int main(void)
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(late_revoke_is_told),
-		TEST(late_revoke_that_is_carried_is_told),
-		TEST(late_lease_is_told),
+		TEST(late_revoke_is_reported),
+		TEST(late_revoke_that_is_carried_is_reported),
+		TEST(late_lease_is_reported),
 		TEST(late_refusal_is_no_news),
 		TEST(late_forgery_is_no_news),
-		TEST(answer_after_a_refusal_is_told),
+		TEST(answer_after_a_refusal_is_reported),
 		TEST(apply_that_is_over_is_not_listened_for),
 		TEST(order_that_listens_ends_with_its_collectives),
 	};

@@ -46,7 +46,7 @@ static void set_with_a_false_tag_is_asked_for_separately(void **state)
 	assert_int_equal(asked->count, 2);
 	asked_answer_but(scene, asked, 4, NOBODY);
 	asked_end(scene, asked);
-	bed_told_once(scene, 4);
+	bed_reported_once(scene, 4);
 	assert_int_equal(scene->nodes[1].result, 0);
 	assert_true(scene->nodes[1].is_own);
 }
@@ -74,7 +74,7 @@ static void node_that_was_left_out_is_asked_separately(void **state)
 	assert_int_equal(scene->asked_count, 3);
 	asked_answer_but(scene, scene->asked[2], 4, NOBODY);
 	asked_end(scene, scene->asked[2]);
-	bed_told_once(scene, 4);
+	bed_reported_once(scene, 4);
 }
 
 /* A set may be true and still name nobody who was not there. */
@@ -126,7 +126,7 @@ static void forged_confirmations_count_for_nothing(void **state)
 		assert_int_equal(scene->nodes[i].answer_count, 0);
 	asked_answer_but(scene, asked, 2, NOBODY);
 	asked_end(scene, asked);
-	bed_told_once(scene, 2);
+	bed_reported_once(scene, 2);
 	assert_int_equal(scene->nodes[1].result, 0);
 }
 
@@ -191,7 +191,7 @@ static void flat_collectives_are_few_and_small(void **state)
 		asked_answer_but(scene, scene->asked[i], NODES_MAX, NOBODY);
 		asked_end(scene, scene->asked[i]);
 	}
-	bed_told_once(scene, NODES_MAX);
+	bed_reported_once(scene, NODES_MAX);
 }
 
 int main(void)

@@ -141,12 +141,12 @@ static void second_process_is_refused_by_name(void **state)
 	store_close(store);
 }
 
-/* A process that is killed at some write; what it has told is there. */
-static void killed_process_loses_nothing_it_has_told(void **state)
+/* A process that is killed at some write; what it has acknowledged is there. */
+static void killed_process_loses_nothing_acknowledged(void **state)
 {
 	struct rig *rig = *state;
 	struct store *store;
-	uint64_t told = 0;
+	uint64_t acknowledged = 0;
 	int pipe_fds[2];
 	pid_t child;
 
@@ -162,16 +162,18 @@ static void killed_process_loses_nothing_it_has_told(void **state)
 	}
 	assert_true(child > 0);
 	close(pipe_fds[1]);
-	while (told < 25)
-		assert_int_equal(read(pipe_fds[0], &told, sizeof(told)),
-				 sizeof(told));
+	while (acknowledged < 25)
+		assert_int_equal(read(pipe_fds[0], &acknowledged,
+				      sizeof(acknowledged)),
+				 sizeof(acknowledged));
 	assert_int_equal(kill(child, SIGKILL), 0);
-	while (read(pipe_fds[0], &told, sizeof(told)) == sizeof(told))
+	while (read(pipe_fds[0], &acknowledged, sizeof(acknowledged)) ==
+	       sizeof(acknowledged))
 		;
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	close(pipe_fds[0]);
 	store = store_new(rig);
-	assert_in_range(count_events(store), told, told + 1);
+	assert_in_range(count_events(store), acknowledged, acknowledged + 1);
 	assert_int_equal(store_check(store, NULL), 0);
 	store_close(store);
 }
@@ -196,7 +198,7 @@ int main(void)
 		CASE(files_are_private_whatever_the_umask),
 		CASE(close_leaves_one_file_with_everything),
 		CASE(second_process_is_refused_by_name),
-		CASE(killed_process_loses_nothing_it_has_told),
+		CASE(killed_process_loses_nothing_acknowledged),
 		CASE(directory_that_cannot_be_made_is_an_error),
 	};
 

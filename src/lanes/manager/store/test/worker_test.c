@@ -244,7 +244,8 @@ static void failed_commit_says_what_to_do(void **state)
 	struct rig *rig = *state;
 
 	sim_disk_fail_at(rig->bed.disk, SIM_DISK_FULL, 1);
-	rig->follow_up = 1; /* given when the failure is told: it is tried */
+	/* Given when the failure is reported: it is tried. */
+	rig->follow_up = 1;
 	commit(rig, 1);
 	run_until(rig, 2);
 	assert_int_equal(rig->log[0].result, -ENOSPC);
