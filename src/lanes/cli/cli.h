@@ -102,8 +102,8 @@ struct subcommand {
 	const char *name;    /* of a subcommand of another: the last word */
 	const char *summary; /* one line: imperative, no full stop */
 	/*
-	 * "NODES [WHAT]": so many words, those in brackets may be absent, and with
-	 * "..." any number. NULL: none.
+	 * Expected words, such as "NODES [WHAT]": [WORD] is optional, `...`
+	 * repeats. NULL: none.
 	 */
 	const char *arguments;
 	const char *details;               /* further text of --help, or NULL */

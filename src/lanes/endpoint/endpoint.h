@@ -51,6 +51,6 @@ void endpoint_keys(struct endpoint *endpoint, const struct hop_keys *keys);
 
 /* Valid until endpoint_close. Who calls it need not wake the loop. */
 scoll_t *endpoint_scoll(const struct endpoint *endpoint);
-/* What others reach it by: how many bytes. */
+/* The size of its address. */
 size_t endpoint_address(const struct endpoint *endpoint,
 			uint8_t ret_address[COLLECTIVE_ADDRESS_MAX]);

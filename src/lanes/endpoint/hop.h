@@ -22,7 +22,7 @@ struct hop {
 	struct hop_keys keys;
 };
 
-/* Without keys it verifies nothing, and what it seals nobody takes. */
+/* Without keys nothing verifies, and peers refuse what it seals. */
 void hop_init(struct hop *hop, uint64_t nid);
 void hop_fini(struct hop *hop);
 /* These from now on; copied. */

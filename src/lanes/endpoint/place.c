@@ -286,7 +286,7 @@ bool place_is_here(const char *host)
 	_auto_(addresses_free) struct ifaddrs *addresses = NULL;
 	struct sockaddr_storage address;
 
-	/* What cannot be known is taken to be as it was. */
+	/* If it cannot be known, assume no change. */
 	return getifaddrs(&addresses) < 0 || !numeric_read(host, &address) ||
 	       is_ours(addresses, (struct sockaddr *)&address);
 }

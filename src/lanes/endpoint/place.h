@@ -16,7 +16,7 @@ struct place_terms {
 	const char *listen;
 	/* A numeric address of this machine, or a wildcard, when that is "". */
 	const char *bound;
-	/* With a wildcard: what others call this machine, or "". */
+	/* With a wildcard: this machine's name to others, or "". */
 	const char *name;
 };
 

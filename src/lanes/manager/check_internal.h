@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of --check-journal share. */
+/* Shared by the files of --check-journal. */
 #pragma once
 
 #include <jansson.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Clients' connections (doc/rfc/client-protocol.md). A request that can be
- * read gets a token, under which it is open until it is answered once. What
- * cannot be read is answered with the id that it has, or 0; what is no JSON
- * object at all costs the connection.
+ * Clients' connections (doc/rfc/client-protocol.md). A well-formed request gets
+ * a token, under which it is open until it is answered once. A malformed one is
+ * answered with its id, or 0; bytes that are no JSON object cost the
+ * connection.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -47,7 +47,7 @@ static const char *warning_make(const struct engine *engine,
 	return text;
 }
 
-/* A client that does not read its answers is let go. */
+/* A client that does not read its answers is disconnected. */
 static void send_answer(struct engine *engine, uint64_t peer, uint64_t id,
 			int code, const char *text, const char *hint,
 			const char *members)

@@ -50,7 +50,7 @@ void events_fini(struct engine *engine);
 
 struct manager_call;
 
-/* What an operator asks for is logged, with who it was. */
+/* Log an operator's request with its uid. */
 void call_log_act(const struct manager_call *call);
 int run_node_query(struct manager_call *call, struct fairlead_error *ret_error);
 int run_node_clean(struct manager_call *call, struct fairlead_error *ret_error);
@@ -77,7 +77,7 @@ struct manager_op {
 	const char *const *members; /* besides v, id and op; ended by NULL */
 	/* 0: it is answered, or will be; else the error is the answer. */
 	int (*run)(struct manager_call *call, struct fairlead_error *ret_error);
-	bool needs_caller; /* nothing is done for one who has hung up */
+	bool needs_caller; /* not run when the client has hung up */
 };
 
 extern const struct manager_op ops[];

@@ -62,7 +62,7 @@ void commit_store(struct engine *engine, const struct store_row *row)
 
 	if (group->batch == NULL)
 		group->batch = store_batch_create();
-	/* It was submitted before it was so full. */
+	/* Cannot happen: a group is submitted before its batch is full. */
 	if (store_batch_add(group->batch, row) < 0)
 		abort();
 	group->row_count++;
@@ -84,7 +84,7 @@ const char *commit_failure_hint(int result)
 	}
 }
 
-/* Nothing since the last commit has happened: say so and start over. */
+/* All since the last commit is void: report it and start over. */
 static void fail(struct engine *engine, int result)
 {
 	const char *text = engine->ops->store_error(engine->ops_ctx);

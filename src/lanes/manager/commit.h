@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups of rows, and what waits for them. */
+/* Groups of rows, and outputs that wait for them. */
 #pragma once
 
 #include "lanes/manager/outputs.h"
@@ -17,8 +17,8 @@ struct manager_group {
 
 void commit_store(struct engine *engine, const struct store_row *row);
 void commit_output(struct engine *engine, struct output *output_owned);
-/* At the end of every event: submit, or run what waits for nothing. */
+/* At the end of every event: submit, or run outputs that wait for no row. */
 void commit_flush(struct engine *engine);
-/* What a client can do about a journal that failed with this errno. */
+/* A remedy for a journal that failed with this errno. */
 const char *commit_failure_hint(int result);
 void commit_fini(struct engine *engine);

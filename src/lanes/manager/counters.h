@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What engine_metrics.c gives out. */
+/* Counters for engine_metrics.c. */
 #pragma once
 
 #include <stdint.h>

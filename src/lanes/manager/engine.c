@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "lanes/manager/clients.h"
 #include "lanes/manager/commit.h"
-#include "lanes/manager/look.h"
+#include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
 #include "lanes/manager/member.h"
 #include "lanes/manager/lease.h"
@@ -252,7 +252,7 @@ int engine_rekey(struct engine *engine, const struct manager_keys *keys,
 			       keys->count * sizeof(keys->keys[0])) != 0;
 	derive_keys(engine, keys);
 	if (is_new)
-		look_all(engine);
+		poll_all(engine);
 	return is_new;
 }
 

@@ -13,8 +13,8 @@
  *    made visible waits until the rows before it are on disk;
  *  - when a commit fails, its requests get the error, the core is dropped and
  *    made again from the journal, and the nodes register again;
- *  - nodes prove who they are, on a connection of which they have no need
- *    afterwards; commands go to them by the fan-out, signed, and again until
+ *  - nodes prove who they are, over a connection that may be closed after
+ *    registration; commands go to them by the fan-out, signed, and again until
  *    they are answered or too late; forged, replayed and late answers do no
  *    harm; a node is up while it answers;
  *  - a node that proves a higher epoch stops the manager.
@@ -29,8 +29,7 @@
  * Peers are handles of the two net seams, and need not differ between them.
  *
  * When sessions_max connections of nodes are open a new one takes the place of
- * the oldest that has not registered, so that who only connects keeps nobody
- * out. What was closed does not count: the net may have a few more.
+ * the oldest that has not registered, so that idle connections cannot lock out nodes. What was closed does not count: the net may have a few more.
  */
 #pragma once
 

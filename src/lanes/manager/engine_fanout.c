@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 #include "lanes/manager/clients.h"
-#include "lanes/manager/look.h"
+#include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
 #include "lanes/manager/member.h"
 #include "lanes/manager/lease.h"
@@ -67,14 +67,14 @@ static void on_answered(void *ctx, const struct fanout_command *command,
 		engine->counters.answer_count++;
 		member_contacted(engine, answer->node);
 		if (command->op == COMMAND_APPLY && answer->result == -EEXIST)
-			look_now(engine, answer->node);
+			poll_now(engine, answer->node);
 		if (command->op == COMMAND_REVOKE && answer->result == 0)
-			look_gone(engine, answer->node, command->grant_id);
+			poll_gone(engine, answer->node, command->grant_id);
 		if (command->op == COMMAND_LEASE && answer->result == 0)
 			member_leased(engine, answer->node);
 	}
-	if (command->owner == COMMAND_OF_LOOK)
-		look_answer(engine, command->id, answer);
+	if (command->owner == COMMAND_OF_POLL)
+		poll_answer(engine, command->id, answer);
 }
 
 static void done_core(struct engine *engine,
@@ -109,7 +109,7 @@ static void on_done(void *ctx, const struct fanout_command *command,
 		done_core(engine, command, answers);
 }
 
-/* The node was given up; that it lives, or a lane is gone, is news. */
+/* The node was given up, but lives, or its lane is gone: report that. */
 static void on_late(void *ctx, const struct fanout_command *command,
 		    const struct fanout_answer *answer, uint64_t asked_ms)
 {
@@ -128,7 +128,7 @@ static void on_late(void *ctx, const struct fanout_command *command,
 	}
 	memcpy(confirmation.incarnation, answer->incarnation,
 	       sizeof(confirmation.incarnation));
-	look_gone(engine, answer->node, command->grant_id);
+	poll_gone(engine, answer->node, command->grant_id);
 	if (engine->core != NULL)
 		core_confirm(engine->core, &confirmation);
 }

@@ -72,7 +72,7 @@ struct engine {
 	uint64_t member_scan_ms;
 	uint64_t lease_ms;  /* when the next LEASE goes out */
 	bool is_recall_due; /* the core is new; lease.c */
-	uint64_t look_last;
+	uint64_t poll_last;
 
 	struct manager_client *clients;
 	struct open_request *requests;
@@ -95,7 +95,7 @@ static inline uint64_t engine_now_ms(const struct engine *engine)
 enum command_owner {
 	COMMAND_OF_CORE,   /* all together: core_fanout_done() */
 	COMMAND_OF_CLIENT, /* all together: query_done() */
-	COMMAND_OF_LOOK,   /* one by one: look_answer() */
+	COMMAND_OF_POLL,   /* one by one: poll_answer() */
 	COMMAND_OF_LEASE,  /* one by one: member_leased() */
 	COMMAND_OF_RECALL, /* nowhere: the nodes register */
 };

@@ -13,7 +13,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "lanes/manager/look.h"
+#include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
 #include "lanes/manager/lease.h"
 #include "lanes/proto/nid.h"
@@ -132,7 +132,7 @@ static struct member *member_create(struct engine *engine, const char *node,
 	return member;
 }
 
-/* True when whoever was reached there before is not to be found any more. */
+/* True when peers that knew its address no longer reach it. */
 static bool has_moved(const struct member *member,
 		      const struct registration *registration)
 {
@@ -369,7 +369,7 @@ void member_tick(struct engine *engine, uint64_t now_ms)
 		engine->lease_ms = now_ms + ENGINE_RENEW_MS;
 		lease_all(engine);
 	}
-	look_tick(engine, now_ms);
+	poll_tick(engine, now_ms);
 }
 
 uint64_t member_deadline_ms(const struct engine *engine)

@@ -35,8 +35,8 @@ struct member {
 	bool is_greeted;    /* HELLO was sent, in this incarnation */
 	uint64_t leased_ms; /* it registered, or confirmed a LEASE */
 	uint64_t seen_ms;
-	uint64_t look_ms;     /* when it is asked again; look.c */
-	uint64_t look_number; /* of the look under way; 0: none */
+	uint64_t poll_ms;     /* when it is asked again; poll.c */
+	uint64_t poll_number; /* of the poll under way; 0: none */
 	uint32_t key_id;      /* the newest that it has shown; 0: none */
 	char *drivers; /* how they work there: a JSON array; NULL: not known */
 	struct manager_level *levels; /* of those that have one */
@@ -47,8 +47,7 @@ struct member {
 /* NULL: it is not up. */
 struct member *member_find(const struct engine *engine, const char *node);
 /*
- * The node has registered, on this session; another one is let go. NULL: memory
- * is out.
+ * The node has registered, on this session; its other session is closed.
  */
 struct member *member_register(struct engine *engine, struct session *session,
 			       const struct registration *registration);
@@ -73,6 +72,6 @@ void member_leased(struct engine *engine, const char *node);
 void member_leased_late(struct engine *engine, const char *node,
 			const uint8_t incarnation[INCARNATION_SIZE],
 			uint64_t asked_ms);
-/* Leases that run out, LEASE for the others, and looks. */
+/* Leases that run out, LEASE for the others, and polls. */
 void member_tick(struct engine *engine, uint64_t now_ms);
 uint64_t member_deadline_ms(const struct engine *engine);

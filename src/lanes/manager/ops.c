@@ -15,7 +15,7 @@
 #include "lanes/proto/request.h"
 
 #define GRACE_MAX_S 86400
-#define SELECT_MAX  CORE_JOB_GRANTS_MAX /* whose events one answer has */
+#define SELECT_MAX  CORE_JOB_GRANTS_MAX /* grants whose events one answer has */
 
 static void answer(const struct manager_call *call, int result,
 		   const char *text, const char *hint, const char *members)
@@ -264,7 +264,7 @@ static int run_quarantine(struct manager_call *call,
 	return 0;
 }
 
-/* What an operator asks for is kept with who it was, whatever comes of it. */
+/* Record an operator's request with its uid, even if it fails. */
 void call_log_act(const struct manager_call *call)
 {
 	_auto_(freep) char *text = json_dumps(call->message, JSON_COMPACT);
@@ -273,7 +273,7 @@ void call_log_act(const struct manager_call *call)
 		 call->caller.uid, text == NULL ? "" : text);
 }
 
-/* Who asserts it, and whether by force. */
+/* The operator, and whether by force. */
 static int read_operator(const struct manager_call *call,
 			 struct core_operator *ret_operator,
 			 struct fairlead_error *ret_error)
@@ -378,7 +378,7 @@ static int run_node_undrain(struct manager_call *call,
 	return change_drain(call, false, error);
 }
 
-/* What an operator asserts of nodes. */
+/* An operator's assertion about nodes. */
 static int act_on_nodes(struct manager_call *call,
 			void (*act)(struct core *core,
 				    const struct core_operator *by,

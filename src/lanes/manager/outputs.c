@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "lanes/manager/clients.h"
 #include "lanes/manager/commit.h"
-#include "lanes/manager/look.h"
+#include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
 #include "lanes/manager/member.h"
 #include "lanes/proto/seal.h"
@@ -135,7 +135,7 @@ static void on_fanout(void *ctx, const struct core_fanout *fanout)
 	commit_output(ctx, output);
 }
 
-/* Sequence 0 stands for a late answer, which waits for no ACK. */
+/* Sequence 0: a late answer; it needs no ACK. */
 static void on_acknowledge(void *ctx, const char *node, uint64_t sequence)
 {
 	struct output *output;
@@ -190,7 +190,7 @@ static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
 /* A question changes nothing, so that it waits for no row. */
 static void on_look(void *ctx, const char *node)
 {
-	look_now(ctx, node);
+	poll_now(ctx, node);
 }
 
 /* Under the key that every node has: a staged one is not there yet. */

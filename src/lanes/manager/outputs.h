@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What becomes visible once its rows are on disk. */
+/* Outputs, which become visible once their rows are on disk. */
 #pragma once
 
 #include "lanes/manager/internal.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What became of a grant that is gone, as its events tell it. */
+/* The end of a grant that is gone, from its events. */
 #pragma once
 
 #include <jansson.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is asked of others before it is answered: nodes (node-query,
- * node-clean), and the journal (eventlog).
+ * Client requests that need others first: nodes (node-query, node-clean), or
+ * the journal (eventlog).
  */
 #include <errno.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static int nodes_parse(const char *text, struct hostlist **ret_list,
 	return 0;
 }
 
-/* What nodes are asked. */
+/* Requests to nodes. */
 struct manager_question {
 	enum command_op op;
 	uint32_t timeout_ms;

@@ -52,7 +52,7 @@ static const char *refusal_text(int result)
 	}
 }
 
-/* Whoever reaches the port can fail as often as it likes. */
+/* Any host that reaches the port can fail as often as it likes. */
 static bool may_log(struct engine *engine)
 {
 	uint64_t now_ms = engine_now_ms(engine);

@@ -38,7 +38,7 @@ static void text_add(char **texts, const char *text)
 	*texts = joined;
 }
 
-/* For people. What waits for a restart is reported again each time. */
+/* For people. Settings that wait for a restart are reported each time. */
 static char *report(const struct manager *manager, const struct config *config,
 		    bool has_new_keys, const char *core_changes)
 {
@@ -232,7 +232,7 @@ static void on_handle_closed(uv_handle_t *handle)
 static void close_all(struct manager *manager)
 {
 	net_destroy(take_ptr(manager->nodes_net));
-	gate_destroy(take_ptr(manager->gate));
+	tcp_clients_destroy(take_ptr(manager->tcp_clients));
 	net_destroy(take_ptr(manager->clients_net));
 	http_stop(take_ptr(manager->http));
 	turns_destroy(take_ptr(manager->turns));
@@ -279,8 +279,8 @@ void manager_stop(struct manager *manager, void (*stopped)(void *ctx),
 	manager->is_over = true;
 	net_listen_stop(manager->nodes_net);
 	net_listen_stop(manager->clients_net);
-	if (manager->gate != NULL)
-		gate_listen_stop(manager->gate);
+	if (manager->tcp_clients != NULL)
+		tcp_clients_listen_stop(manager->tcp_clients);
 }
 
 /* --- time --- */
@@ -380,9 +380,9 @@ static int make_engine(struct manager *manager,
 		.clock = sys_clock(),
 		.rng = sys_rng(),
 		.nodes = net_seam(manager->nodes_net),
-		.clients = manager->gate == NULL
+		.clients = manager->tcp_clients == NULL
 				   ? net_seam(manager->clients_net)
-				   : gate_seam(manager->gate),
+				   : tcp_clients_seam(manager->tcp_clients),
 		.store = store_worker_seam(manager->worker),
 		.ops = &engine_ops,
 		.ops_ctx = manager,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the configuration and the key file say, for the engine. */
+/* The engine's part of the configuration and the key file. */
 #include "lanes/manager/role_config.h"
 
 #include <sodium.h>

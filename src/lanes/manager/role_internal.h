@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the manager role share. */
+/* Shared by the files of the manager role. */
 #pragma once
 
 #include "lanes/endpoint/endpoint.h"
-#include "lanes/manager/command.h"
+#include "lanes/manager/site_command.h"
 #include "lanes/manager/engine.h"
 #include "lanes/manager/fanout/fanout.h"
-#include "lanes/manager/gate.h"
+#include "lanes/manager/tcp_clients.h"
 #include "lanes/manager/http.h"
 #include "lanes/manager/role.h"
 #include "lanes/manager/role_config.h"
@@ -49,8 +49,8 @@ struct manager {
 	struct net *nodes_net;
 	size_t sessions_max; /* of the engine: some links are being closed */
 	struct net *clients_net;
-	struct gate *gate;    /* NULL: no clients over TCP */
-	struct hop_keys hops; /* of the endpoint */
+	struct tcp_clients *tcp_clients; /* NULL: no clients over TCP */
+	struct hop_keys hops;            /* of the endpoint */
 	struct endpoint *endpoint;
 	struct rounds *rounds; /* over it, for the engine */
 	struct commands *commands;
@@ -81,7 +81,7 @@ int role_endpoint_open(struct manager *manager, uint64_t epoch,
 		       struct fairlead_error *ret_error);
 /* When the engine has been destroyed. */
 void role_endpoint_close(struct manager *manager);
-/* What nodes' messages are sealed with. */
+/* Masters of the keys that seal nodes' messages. */
 void role_endpoint_keys(struct manager *manager,
 			const struct manager_keys *keys);
 

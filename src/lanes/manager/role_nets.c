@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Who connects to the manager: two nets (nodes over TCP, clients over a Unix
- * socket), the gate for clients over TCP, and the metrics. Each has its own
+ * socket), clients over TCP, and the metrics. Each has its own
  * share of the descriptors: who reaches one of the ports can open connections
  * without end, and takes none of the others.
  */
@@ -11,8 +11,8 @@
 #include "base/hostlist.h"
 #include "lanes/proto/client.h"
 
-#define SOCKET_MODE 0666 /* who may do what goes by the peer's uid */
-#define GATE_SHARE  4    /* of clients: one in so many over TCP */
+#define SOCKET_MODE 0666 /* permissions go by the peer's uid */
+#define TCP_SHARE   4    /* of clients: one in so many over TCP */
 #define CLOSING_MAX 64   /* links; at most half of them are being closed */
 
 /* --- limits --- */
@@ -22,7 +22,7 @@ static size_t least(size_t left, size_t right)
 	return left < right ? left : right;
 }
 
-/* Connections that are not yet being closed; the rest is for last words. */
+/* Open connections; the rest is reserved for connections being closed. */
 static size_t sessions_of(const struct descriptor_shares *shares)
 {
 	return shares->links - least(CLOSING_MAX, shares->links / 2);
@@ -139,10 +139,10 @@ static char *render_metrics(void *ctx)
 	return engine_metrics(manager->engine);
 }
 
-static int gate_open(struct manager *manager, size_t connections_max,
-		     struct fairlead_error *ret_error)
+static int tcp_clients_open(struct manager *manager, size_t connections_max,
+			    struct fairlead_error *ret_error)
 {
-	const struct gate_options options = {
+	const struct tcp_clients_options options = {
 		.loop = manager->loop,
 		.turns = manager->turns,
 		.munge_socket = manager->config->manager.munge_socket,
@@ -153,7 +153,7 @@ static int gate_open(struct manager *manager, size_t connections_max,
 		.log = manager->log,
 	};
 
-	return gate_create(&options, &manager->gate, ret_error);
+	return tcp_clients_create(&options, &manager->tcp_clients, ret_error);
 }
 
 int role_nets_create(struct manager *manager,
@@ -179,27 +179,27 @@ int role_nets_create(struct manager *manager,
 		.frame_bytes_max = CLIENT_FRAME_MAX,
 		.frame_timeout_ms = CLIENT_FRAME_TIMEOUT_MS,
 	};
-	size_t gate_connections = 0;
+	size_t tcp_connections = 0;
 
 	manager->turns = turns;
 	manager->sessions_max = sessions_of(shares);
 	if (*manager->config->manager.listen_clients != 0)
-		gate_connections =
-			(shares->clients + GATE_SHARE - 1) / GATE_SHARE;
-	clients.connections_max -= gate_connections;
+		tcp_connections = (shares->clients + TCP_SHARE - 1) / TCP_SHARE;
+	clients.connections_max -= tcp_connections;
 	manager->nodes_net = net_create(manager->loop, &nodes);
 	manager->clients_net = net_create(manager->loop, &clients);
-	return gate_connections == 0
+	return tcp_connections == 0
 		       ? 0
-		       : gate_open(manager, gate_connections, ret_error);
+		       : tcp_clients_open(manager, tcp_connections, ret_error);
 }
 
-static int gate_begin(struct manager *manager, struct fairlead_error *ret_error)
+static int tcp_clients_begin(struct manager *manager,
+			     struct fairlead_error *ret_error)
 {
 	uint16_t port;
-	int result = gate_listen(manager->gate,
-				 manager->config->manager.listen_clients, &port,
-				 ret_error);
+	int result = tcp_clients_listen(manager->tcp_clients,
+					manager->config->manager.listen_clients,
+					&port, ret_error);
 
 	if (result == 0)
 		log_info(manager->log, "clients are taken over TCP port=%u",
@@ -217,8 +217,8 @@ int role_nets_listen(struct manager *manager, struct fairlead_error *ret_error)
 		result = net_listen_unix(manager->clients_net, config->socket,
 					 SOCKET_MODE, (uid_t)-1, (gid_t)-1,
 					 ret_error);
-	if (result == 0 && manager->gate != NULL)
-		result = gate_begin(manager, ret_error);
+	if (result == 0 && manager->tcp_clients != NULL)
+		result = tcp_clients_begin(manager, ret_error);
 	if (result == 0 && *config->metrics != 0)
 		result = http_start(manager->loop, manager->turns,
 				    config->metrics, render_metrics, manager,

@@ -16,7 +16,7 @@
 
 #include "base/memory.h"
 #include "lanes/manager/commit.h"
-#include "lanes/manager/look.h"
+#include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
 #include "lanes/manager/member.h"
 
@@ -33,7 +33,7 @@ struct session *session_find(const struct engine *engine, uint64_t peer)
 void session_send(struct engine *engine, struct session *session,
 		  const void *frame, size_t size)
 {
-	/* What is not sent is asked for again, or the node comes back. */
+	/* An unsent message is requested again, or the node reconnects. */
 	engine->nodes_net.ops->send(engine->nodes_net.ctx, session->peer, frame,
 				    size);
 }
@@ -135,7 +135,7 @@ void session_challenge_all(struct engine *engine)
 	}
 }
 
-/* Once: who connects without end shall not fill the log. */
+/* Once: endless connection attempts must not fill the log. */
 static void log_full(struct engine *engine, const char *address)
 {
 	if (engine->is_full_logged)
@@ -217,7 +217,7 @@ static void greeted(struct engine *engine, struct member *member)
 	const char *reason = core_node_drained(engine->core, member->name);
 
 	member->is_greeted = true;
-	look_begin(engine, member);
+	poll_begin(engine, member);
 	if (reason != NULL)
 		session_drain(engine, member->name, true, reason);
 	fanouts_node_up(engine->fanouts, member->name);
@@ -254,7 +254,7 @@ static void take_confirmation(struct engine *engine,
 	memcpy(confirmation.incarnation, confirm->incarnation,
 	       sizeof(confirmation.incarnation));
 	if (confirm->result == 0)
-		look_gone(engine, confirm->node, confirm->grant_id);
+		poll_gone(engine, confirm->node, confirm->grant_id);
 	core_confirm(engine->core, &confirmation);
 }
 

@@ -47,7 +47,7 @@ void session_challenge_all(struct engine *engine);
 /* Tell the node why, and close. */
 void session_refuse(struct engine *engine, struct session *session,
 		    const char *text);
-/* The same for what a node may not do: counted and logged. */
+/* The same for a forbidden message: counted and logged. */
 void session_reject(struct engine *engine, struct session *session,
 		    enum manager_refusal refusal, const char *text);
 /* It has registered, or will not: nobody takes its place. */
@@ -70,7 +70,7 @@ int register_report(struct engine *engine,
 				const struct core_registration *report,
 				struct fairlead_error *ret_error),
 		    struct fairlead_error *ret_error);
-/* What an error of registration_open() or confirm_open() is counted as. */
+/* The counter for an error of registration_open() or confirm_open(). */
 enum manager_refusal session_refusal(int result);
 
 /* --- halt.c --- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One stream, one splitter, one buffer for what is read. */
+/* One stream, one splitter, one buffer for input. */
 #include "lanes/node/pipe.h"
 
 #include <errno.h>

@@ -21,7 +21,7 @@
 #include "sys/net.h"
 #include "sys/rng.h"
 
-#define SOCKET_MODE       0666 /* who may do what goes by the peer's uid */
+#define SOCKET_MODE       0666 /* permissions go by the peer's uid */
 #define MANAGER_LINKS_MAX 4    /* one, and those that are being closed */
 #define GUARD_PATIENCE_MS 10000
 
@@ -437,7 +437,7 @@ void node_reload(struct node_role *node)
 	}
 	timeouts.epilog_ms = config->node.epilog_timeout_ms;
 	timeouts.housekeeping_ms = config->node.housekeeping_timeout_ms;
-	/* Against what was started with: it is said again until there is one. */
+	/* Compare with the settings of the start: reported until a restart. */
 	ignored = config_restart_needed(node->config, config, CONFIG_ROLE_NODE);
 	agent_configure(node->agent, &timeouts, ignored);
 	options->log->level = config->log_level;

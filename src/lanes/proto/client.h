@@ -56,8 +56,8 @@ int client_encode_stream(const json_t *object, struct writer *writer);
 json_t *client_request(uint64_t id, const char *op);
 
 /*
- * Who a request is and what it wants. -EPROTONOSUPPORT for another version,
- * -EINVAL; both with a text. *ret_op is the object's.
+ * Read a request's id and op. -EPROTONOSUPPORT for another version, -EINVAL;
+ * both with a text. *ret_op is the object's.
  */
 int client_open(const json_t *object, uint64_t *ret_id, const char **ret_op,
 		struct fairlead_error *ret_error);

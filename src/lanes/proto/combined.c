@@ -14,7 +14,7 @@
 
 #define COMBINED_VERSION 1
 
-/* What stands once, for each set, and for each of its ranges. */
+/* Sizes of the head, of each set, and of each of its ranges. */
 #define COMBINED_HEAD_SIZE  (1 + 4 + 1 + 4)
 #define COMBINED_SET_SIZE   (4 + MAC_SIZE + 4)
 #define COMBINED_RANGE_SIZE (4 + 4)

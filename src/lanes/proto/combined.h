@@ -51,8 +51,7 @@ void combined_fini(struct combined *combined);
 int combined_add(struct combined *combined, uint32_t place, const void *confirm,
 		 size_t size);
 /*
- * Add one that is to be carried as it is, whatever it says. -EBADMSG
- * as before.
+ * Add one that is carried unchanged, whatever it says. -EBADMSG as before.
  */
 int combined_carry(struct combined *combined, const void *confirm, size_t size);
 /*
@@ -67,7 +66,7 @@ size_t combined_encoded_size(const struct combined *combined);
 /* Nobody's answer is in it. */
 bool combined_is_empty(const struct combined *combined);
 
-/* Who is at a place, as the manager knows it; what it sets is borrowed. */
+/* The node at a place, as the manager knows it; borrowed. */
 struct combined_node {
 	const char *name;
 	const uint8_t *incarnation; /* INCARNATION_SIZE bytes */

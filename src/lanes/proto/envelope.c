@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The payload names its direction, so that a request's credential never
- * vouches for an answer. What an envelope says outside of its text and its
- * credential is believed by nobody: it has no id and no op of its own.
+ * The payload names its direction, so that a request's credential never vouches
+ * for an answer. Only the text and the credential of an envelope are trusted:
+ * it has no id and no op of its own.
  */
 #include "lanes/proto/envelope.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What comes back: combined answers, of which nothing is believed but the tags
- * of the nodes. A set is true as a whole or not at all; what was asked under
- * another sequence than the last is no answer any more.
+ * Combined answers, of which only the nodes' tags are trusted. A set is true as
+ * a whole or not at all; an answer to another sequence than the last one is
+ * dropped.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static void answer_take_late(const struct fanout_round *round,
 	round->fanout->owner->next_ms = 0;
 }
 
-/* True when the answer is to what the target was asked last. */
+/* True when it answers the target's last request. */
 static bool is_wanted(const struct fanout_target *target,
 		      const struct fanout_round *round)
 {
@@ -60,7 +60,7 @@ static bool is_wanted(const struct fanout_target *target,
 	       target->sequence == round->command->header.sequence;
 }
 
-/* True when the target was given up, and that it has done it is still news. */
+/* True when the target was given up, and its success is still unreported. */
 static bool is_late(const struct fanout_target *target,
 		    const struct fanout_round *round)
 {
@@ -110,7 +110,7 @@ static void take_set(struct fanouts *fanouts, struct fanout_round *round,
 	idset_foreach (index, set->places) {
 		struct fanout_target *target = &fanout->targets[index];
 
-		/* It speaks for what the node was, and is asked again. */
+		/* It is from an earlier incarnation: ask again. */
 		if (is_of_then && fanout_round_former(round, index) != NULL)
 			continue;
 		if (result == 0 && is_late(target, round)) {
@@ -214,7 +214,7 @@ void fanouts_part(struct fanouts *fanouts, uint64_t id, const void *bytes,
 		return;
 	memory_check(combined_init(
 		&combined, (uint32_t)round->fanout->command->node_count));
-	/* What cannot be read leaves its nodes out. */
+	/* A malformed answer leaves its nodes unanswered. */
 	if (combined_merge(&combined, bytes, size) == 0) {
 		for (size_t i = 0; i < combined.set_count; i++)
 			take_set(fanouts, round, &combined.sets[i]);

@@ -120,8 +120,8 @@ static bool look_up(struct fanouts *fanouts, const struct fanout *fanout,
 }
 
 /*
- * What the time has decided of a target that is open. A target in a round is
- * up until some node is lost.
+ * Apply timeouts to an open target. A target in a round is up until some node
+ * is lost.
  */
 static void expire(struct fanouts *fanouts, struct fanout *fanout,
 		   struct fanout_target *target, uint64_t now_ms)

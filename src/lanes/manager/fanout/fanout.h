@@ -101,7 +101,7 @@ struct round_ops {
 	/* Where a node is; size 0 forgets it. Its groups are made again. */
 	void (*address)(void *ctx, uint64_t nid, const void *address,
 			size_t size);
-	/* Not named any more; what is under way in it goes on. */
+	/* No new request names it; requests under way go on. */
 	void (*group_drop)(void *ctx, uint64_t group);
 	const struct round_counters *(*counters)(void *ctx);
 };
@@ -124,7 +124,7 @@ struct fanout_command {
 	size_t node_count;
 	struct writer body;
 	int error; /* < 0: it is not sent, and this is each node's answer */
-	/* The caller's: whose it is. */
+	/* For the caller: its owner. */
 	int owner;
 	uint64_t id;
 };
@@ -136,7 +136,7 @@ struct fanout_command *fanout_command_create(enum command_op op,
 void fanout_command_destroy(struct fanout_command *command);
 DEFINE_AUTO(struct fanout_command, fanout_command_destroy)
 
-/* What came of one node. */
+/* The result of one node. */
 struct fanout_answer {
 	const char *node;
 	int result;
@@ -162,7 +162,7 @@ struct fanout_ops {
 	 */
 	void (*sign)(void *ctx, const struct fanout_command *command,
 		     struct command *ret_header, struct writer *writer);
-	/* What the tags of nodes are made with. */
+	/* The masters of the nodes' tags. */
 	size_t (*masters)(void *ctx, const struct node_master **ret_masters);
 	/* Once for each node. */
 	void (*answered)(void *ctx, const struct fanout_command *command,
@@ -203,7 +203,7 @@ void fanouts_start(struct fanouts *fanouts,
 void fanouts_node_up(struct fanouts *fanouts, const char *node);
 /* Some nodes are down that were up. */
 void fanouts_nodes_lost(struct fanouts *fanouts);
-/* What the time decides, and the callbacks. */
+/* Apply timeouts, and call the callbacks. */
 void fanouts_tick(struct fanouts *fanouts, uint64_t now_ms);
 uint64_t fanouts_deadline_ms(const struct fanouts *fanouts);
 /* Those that are not done. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts of a fan-out: round.c asks, answer.c takes what comes back. */
+/* The parts of a fan-out: round.c sends requests, answer.c takes answers. */
 #pragma once
 
 #include "base/hash.h"
@@ -63,8 +63,8 @@ struct fanout {
 	struct fanout_round *rounds;
 	size_t flat_count; /* of them, separate ones */
 	struct fanout_target *pending;
-	bool is_over; /* it only listens for those who are late */
-	bool is_new;  /* who is up is to be looked up again */
+	bool is_over; /* it only waits for late answers */
+	bool is_new;  /* liveness is to be looked up again */
 	uint64_t deadline_ms;
 	uint64_t next_ms; /* when to look at it */
 	struct fanout *prev, *next;
@@ -89,7 +89,7 @@ void fanout_answer_set(struct fanout *fanout, struct fanout_target *target,
 /* Look at it with the next tick. */
 void fanout_wake(struct fanout *fanout);
 
-/* True when an answer of a node that was given up is news. */
+/* True when an answer of a node that was given up is to be reported. */
 static inline bool fanout_wants_late(const struct fanout *fanout)
 {
 	return fanout->command->op == COMMAND_REVOKE ||

@@ -137,7 +137,7 @@ enum fanout_kind {
 	KIND_NONE = 1 << 2, /* not to be asked now */
 };
 
-/* A LEASE takes a node no time: who is silent has his neighbours asked soon. */
+/* A LEASE is answered at once; ask again soon if a node is silent. */
 static uint32_t patience_ms(const struct fanout *fanout, uint64_t now_ms)
 {
 	uint64_t half_ms = fanout->deadline_ms > now_ms

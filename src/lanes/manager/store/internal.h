@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the store's own files share. */
+/* Shared by the store's files. */
 #pragma once
 
 #include <sqlite3.h>

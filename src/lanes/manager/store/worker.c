@@ -204,7 +204,7 @@ static void give_result(struct store_worker *worker,
 	done(arg, result);
 }
 
-/* The loop learns of a failed commit: what was given before it is cancelled. */
+/* A commit has failed: cancel those that were given before the loop knew. */
 static void requests_cancel(struct store_worker *worker)
 {
 	struct store_request *request;

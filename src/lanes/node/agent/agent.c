@@ -131,8 +131,8 @@ int agent_guard_received(struct agent *agent, const void *bytes, size_t size)
 }
 
 /*
- * What was being taken back when this agent ended may have been somebody's
- * housekeeping, which is in no journal: it is started again, for all of these.
+ * A revoke that ended with the last agent may have been housekeeping, which is
+ * in no journal: start it again for all of these.
  */
 static void resume_housekeeping(struct agent *agent)
 {

@@ -138,7 +138,7 @@ void agent_reload(struct agent *agent);
  * at most COLLECTIVE_ADDRESS_MAX bytes. Size 0: there is none.
  */
 void agent_locate(struct agent *agent, const void *address, size_t size);
-/* What node-status says of it: where it is, or why there is none; copied. */
+/* For node-status: its address, or why there is none; copied. */
 void agent_endpoint_say(struct agent *agent, bool is_open, const char *text);
 
 /* --- the link to the manager: frames without their length --- */

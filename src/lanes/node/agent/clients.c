@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Local clients: who may ask for what, and the requests that are answered at
- * once. The table of ops is that of doc/rfc/client-protocol.md.
+ * Local clients: permissions, and the requests that are answered at once. The
+ * table of ops is that of doc/rfc/client-protocol.md.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -188,7 +188,7 @@ static int order_read(const struct agent *agent,
 	return result;
 }
 
-/* What a prolog may be given in the place of its job. */
+/* Alternatives to the job in a prolog request. */
 static int order_read_lane(const struct agent *agent,
 			   const struct agent_request *request,
 			   struct work_order *order,

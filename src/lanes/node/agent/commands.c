@@ -127,7 +127,7 @@ static void warn_of_command(struct agent *agent,
 		    strerror(-reply->result), reply->text);
 }
 
-/* What the guard has believed, and does not do by itself. */
+/* Verified commands that the agent carries out. */
 static void obeyed(struct agent *agent, const struct guard_reply *reply)
 {
 	switch (reply->op) {

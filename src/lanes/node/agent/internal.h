@@ -167,7 +167,7 @@ void commands_answer(struct agent *agent, const struct guard_request *request);
 
 /* --- round.c: collectives that go through this node --- */
 
-/* What the guard says to the command of it. */
+/* The guard's result of its command. */
 void agent_round_answered(struct agent *agent, struct agent_round *round,
 			  const struct guard_reply *reply);
 /* A CONFIRM was made later: for those that still wait for it. */
@@ -187,7 +187,7 @@ enum agent_work_kind {
 	WORK_ENVIRONMENT,
 };
 
-/* What is asked for, and who waits for it. */
+/* The request, and its client. */
 struct work_order {
 	enum agent_work_kind kind;
 	uint64_t peer, id; /* a client's; peer 0: the manager's command `id` */
@@ -218,11 +218,11 @@ void works_fini(struct agent *agent);
 
 /* --- order.c --- */
 
-/* Take over from a grant in text form what it says of this node. */
+/* Read this node's part from a grant in text form. */
 int order_read_grant(const struct agent *agent, const char *text,
 		     struct work_order *order,
 		     struct fairlead_error *ret_error);
-/* What applying it here would make, as lines; takes none. */
+/* Describe, in lines, what an apply would make here; changes nothing. */
 int order_preview(const struct agent *agent, const struct work_order *order,
 		  json_t *lines, struct fairlead_error *ret_error);
 
@@ -269,7 +269,7 @@ void objects_fini(struct agent *agent);
 
 /* --- view.c: as members of an answer; NULL when memory is out --- */
 
-/* uid: who sees it; without keys and reasons of others, unless it is root. */
+/* uid: the reader; without keys and reasons of others, unless it is root. */
 json_t *view_status(const struct agent *agent, uid_t uid);
 /* Append each line of a text, which may be NULL. */
 void view_lines(json_t *array, const char *text);

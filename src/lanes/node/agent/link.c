@@ -44,7 +44,7 @@ static void link_send(struct agent *agent, enum frame_type type,
 		agent->link.used_ms = agent_now_ms(agent);
 	frame_begin(&frame, type);
 	write_bytes(&frame, payload, size);
-	/* What is not sent is lost, as on any link, and is made again. */
+	/* An unsent message is lost, as on any link, and is repeated later. */
 	if (frame.result == 0)
 		(void)net->ops->send(net->ctx, agent->link.peer, frame.data,
 				     frame.size);
@@ -246,7 +246,7 @@ void link_pending(struct agent *agent, uint32_t before)
 {
 	struct link *link = &agent->link;
 
-	/* What is new comes last; a walk that is under way gets there. */
+	/* New entries come last; a walk that is under way reaches them. */
 	if (agent->pending_count > before) {
 		link->pending_pause_ms = AGENT_PENDING_MS;
 		link->pending_ms = agent_now_ms(agent);
@@ -340,8 +340,8 @@ static void refused(struct agent *agent, const struct frame *frame)
 }
 
 /*
- * What goes with a registration. What cannot be read goes to the guard too,
- * whose reason is logged.
+ * Is it a command of the link, which follows a registration? Malformed ones go
+ * to the guard too, which logs the reason.
  */
 static bool is_of_link(const struct frame *frame)
 {
@@ -393,7 +393,7 @@ void agent_manager_received(struct agent *agent, uint64_t peer,
 					 "collectives");
 			break;
 		}
-		/* Whoever sends more than we can take sends it again. */
+		/* Drop it: the sender repeats it. */
 		(void)commands_take(agent, frame.payload, frame.size, NULL);
 		break;
 	case FRAME_PING:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is on the devices only the guard can see as a whole, since some of it may
- * be in a job's network namespace. It shows a page at a time.
+ * Only the guard sees all objects on the devices, since some may be in a job's
+ * network namespace. It returns a page at a time.
  */
 #include <errno.h>
 #include <stdlib.h>

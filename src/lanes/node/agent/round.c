@@ -19,7 +19,7 @@
 #include "lanes/proto/parcel.h"
 #include "lanes/node/agent/internal.h"
 
-/* What a carried confirmation costs, and an empty combined answer. */
+/* Sizes of a carried confirmation and of an empty combined answer. */
 #define CARRY_SIZE 4
 #define HEAD_SIZE  64
 
@@ -96,7 +96,7 @@ static bool make_room(struct agent *agent, struct agent_round *round,
 	       round->part_bytes;
 }
 
-/* End what has all, and free what nobody comes back to. */
+/* End complete rounds, and free those without further events. */
 static void settle(struct agent *agent, struct agent_round *round)
 {
 	if (round->is_closed && !round->is_own_open && !round->is_over) {
@@ -118,7 +118,7 @@ static void add_own(struct agent *agent, struct agent_round *round,
 	if (!round->is_separate)
 		result = combined_add(&round->combined, round->place, confirm,
 				      size);
-	/* Somebody below has said to be us. */
+	/* A child has already answered in our place. */
 	if (result == -EEXIST)
 		(void)combined_carry(&round->combined, confirm, size);
 }
@@ -162,7 +162,7 @@ void agent_rounds_confirm(struct agent *agent, uint64_t sequence,
 
 /* --- events --- */
 
-/* What the command says of places; the guard says whether to believe it. */
+/* Read our index from the command; the guard verifies it. */
 static int places_find(const struct agent *agent, struct agent_round *round,
 		       const void *command, size_t size)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is there, in the form of the client protocol. Devices come from the
+ * The node's state in the form of the client protocol. Devices come from the
  * drivers as this process has opened them, probed at each call.
  */
 #include <errno.h>
@@ -157,7 +157,7 @@ json_t *view_status(const struct agent *agent, uid_t uid)
 
 /* --- devices and objects --- */
 
-/* A driver's text may be what a device says of itself. */
+/* A driver's text may come from a device: clean it. */
 static json_t *detail_view(const char *detail)
 {
 	char text[256];

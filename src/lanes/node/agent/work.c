@@ -146,7 +146,7 @@ static void item_done(struct agent *agent, void *arg,
 	struct agent_work *work = item->work;
 
 	item_answer(item, reply->result, reply->text);
-	/* One that is not there any more was taken back by somebody else. */
+	/* A missing one was revoked by another request. */
 	item->is_done = reply->result == 0 || reply->result == -ENOENT;
 	work->asks_open--;
 	round_go_on(agent, work);

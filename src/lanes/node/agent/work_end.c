@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a work is about, and what is said when it is over. The manager's CLEAN
- * is answered with the same members as a client's.
+ * Subjects and answers of works. The manager's CLEAN gets the same members as a
+ * client's.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ void work_remove(struct agent *agent, struct agent_work *work)
 	free(work);
 }
 
-/* To whoever waits for it; takes the reference. */
+/* Answer the client of the work; takes the reference. */
 static void work_answer(struct agent *agent, struct agent_work *work,
 			int result, json_t *answer)
 {
@@ -155,7 +155,7 @@ static json_t *answer_begin(const struct agent_work *work, int result,
 
 /* --- prolog --- */
 
-/* What a prolog would do about a grant that is here. */
+/* Describe what a prolog would do with a grant that is here. */
 static json_t *prolog_outlook(const struct mirror_grant *grant)
 {
 	return json_sprintf("%s: %s", grant->key,
@@ -224,7 +224,7 @@ static json_t *revoke_answer(const struct agent_work *work, int result)
 				      "what holds it");
 }
 
-/* Long tries that nobody waits for: of these grants, and no later ones. */
+/* Retries without a client: of these grants, and no later ones. */
 static void housekeeping_begin(struct agent *agent,
 			       const struct agent_work *work)
 {

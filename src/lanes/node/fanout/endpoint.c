@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One endpoint for the life of the process: a node that cannot open one serves
- * its own clients meanwhile, and is refused by the manager, whose text says to
- * look here.
+ * One endpoint for the life of the process. Without one a node still serves its
+ * own clients, but the manager refuses it and points to this node's log.
  */
 #include "lanes/node/fanout/fanout.h"
 
@@ -130,7 +129,7 @@ static int open_endpoint(struct node_endpoint *node, const char *local,
 	return 0;
 }
 
-/* The same reason again is not said again. */
+/* Log a reason once. */
 static void say(struct node_endpoint *node, const struct fairlead_error *error)
 {
 	agent_endpoint_say(node->agent, false, error->text);

@@ -77,7 +77,7 @@ struct node_endpoint *node_endpoint_create(uv_loop_t *loop,
 					   const struct config_fabric *fabric,
 					   const char *name,
 					   const struct log *log);
-/* At once; the agent hears the end of what is under way from inside. */
+/* At once; ends of rounds under way are reported from inside. */
 void node_endpoint_close(struct node_endpoint *node);
 /* After it was closed; NULL is allowed. */
 void node_endpoint_destroy(struct node_endpoint *node);

@@ -30,7 +30,7 @@ struct node_round {
 	struct buffer *sent;   /* of ours, until they have left */
 	struct buffer *bulk;   /* NULL: the command is in the payload */
 	struct iovec iov;
-	bool is_failed; /* without its bulk data: libscoll says so for us */
+	bool is_failed; /* without its bulk data: libscoll reports the failure */
 	UT_hash_handle hh;
 };
 

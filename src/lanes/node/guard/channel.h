@@ -61,8 +61,8 @@ enum guard_type {
 	/* Reply: bytes, an inventory (inventory_decode) of drivers only. */
 	GUARD_DRIVERS,
 	/*
-	 * What the drivers list, all but the first `number`. Reply: objects,
-	 * has_more.
+	 * Objects that the drivers list, but for the first `number`. Reply:
+	 * objects, has_more.
 	 */
 	GUARD_OBJECTS,
 };

@@ -237,7 +237,7 @@ static int obey_drain(struct guard *guard, const struct command *command,
 	return 0;
 }
 
-/* What is asked again because its answer was lost is answered again. */
+/* A repeated request, whose answer was lost, is answered again. */
 static int obey_lease(struct guard *guard, const struct command *command,
 		      const union command_body *body, struct reply *reply)
 {
@@ -277,7 +277,7 @@ int command_answer_revoke(const struct guard *guard,
 	return written < 0 ? written : result;
 }
 
-/* The guard's own word, since identifiers come free by it. */
+/* Only the guard's own inventory counts, since it frees identifiers. */
 static int answer_inventory(struct guard *guard, const struct command *command,
 			    struct reply *reply)
 {

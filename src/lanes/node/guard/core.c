@@ -90,7 +90,7 @@ int grant_make_room(struct guard *guard, char text[GUARD_TEXT_MAX + 1])
 
 /* --- beginning --- */
 
-/* Reading the journal: which incarnation it is of decides what errors mean. */
+/* Read the journal; its incarnation decides whether an error matters. */
 struct guard_replay {
 	struct guard *guard;
 	bool is_other;
@@ -119,7 +119,7 @@ static void ledger_begin(struct guard *guard)
 	ledger_init(&guard->ledger, guard->config.incarnation, sequence);
 }
 
-/* The lanes of another incarnation are gone; what they left in files is not. */
+/* The lanes of another incarnation are gone; their files are not. */
 static void leave_other(struct guard *guard)
 {
 	for (struct ledger_grant *grant = guard->ledger.grants; grant;
@@ -405,7 +405,7 @@ void reply_send(struct guard *guard, struct reply *reply)
 	reply->objects = NULL;
 }
 
-/* Any other request first ends the waiting, so that it sees those lanes gone. */
+/* Any other request first completes deferred revokes. */
 static bool may_wait(const struct guard_request *asked)
 {
 	return asked->type == GUARD_REVOKE || asked->type == GUARD_COMMAND;

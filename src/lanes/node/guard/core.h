@@ -87,5 +87,5 @@ int guard_take(struct guard *guard, const void *request, size_t size,
 	       struct writer *replies);
 /* Does a lane wait? The guard is to be settled before anybody waits for it. */
 bool guard_is_waiting(const struct guard *guard);
-/* No request is there now: take back what waits. */
+/* No request is there now: run the deferred revokes. */
 int guard_settle(struct guard *guard, struct writer *replies);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whoever can rename or replace what the guard writes could have it write
- * anywhere, so it looks at owner and mode first, follows no links, and from
- * then on works below descriptors.
+ * A user who can rename or replace the guard's files could have it write
+ * anywhere. So the guard checks owner and mode first, follows no links, and
+ * from then on works below descriptors.
  */
 #include "lanes/node/guard/directory.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files by openat(2) below directories that were looked at before. What is
- * replaced is written beside, synced, and renamed.
+ * Files by openat(2) below checked directories. A replacement is written beside
+ * the file, synced, and renamed.
  */
 #include "lanes/node/guard/files.h"
 

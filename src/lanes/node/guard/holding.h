@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose an object on a device is. */
+/* Finds the grant of an object on a device. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 
 #include "fairlead_driver.h"
 
-/* What a grant holds on this node, as far as objects tell it. Borrowed. */
+/* The part of a grant that identifies its objects. Borrowed. */
 struct holding {
 	const char *driver;
 	uint32_t uid;

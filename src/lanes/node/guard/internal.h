@@ -6,9 +6,9 @@
 #include "lanes/node/guard/ledger.h"
 
 #define GUARD_QUERIES_MAX 16  /* QUERY and CLEAN that wait for the agent */
-#define GUARD_WAITING_MAX 128 /* lanes that are taken back together */
+#define GUARD_WAITING_MAX 128 /* lanes that are revoked together */
 
-/* The lane of a grant in the ledger, to be taken back, and what came of it. */
+/* The revoke of a grant's lane, and its result. */
 struct revocation {
 	uint64_t grant_id;
 	unsigned int flags;     /* LANE_REPORTED, ... */
@@ -17,7 +17,7 @@ struct revocation {
 	char text[GUARD_TEXT_MAX + 1]; /* warnings, and the reason */
 };
 
-#define GUARD_LEVEL_MAX 15 /* bytes of FAIRLEAD_SUMMARY_LEVEL's word */
+#define GUARD_LEVEL_MAX 15 /* bytes of the level after FAIRLEAD_SUMMARY_LEVEL */
 
 /* What the manager knows of a driver here. */
 struct guard_reported {
@@ -46,7 +46,7 @@ struct guard {
 	struct writer *replies; /* of the request that is being handled */
 };
 
-/* A reply while it is made; its result is what the handler returns. */
+/* A reply under construction; the handler returns its result. */
 struct reply {
 	struct guard_reply head;
 	struct guard_grant grants[GUARD_PAGE_MAX];
@@ -110,7 +110,7 @@ int lane_environment(const struct guard *guard,
 		     const struct fairlead_record *record,
 		     struct writer *writer, struct fairlead_error *ret_error);
 
-/* --- revoke.c: lanes that are taken back --- */
+/* --- revoke.c: revokes of lanes --- */
 
 enum {
 	LANE_REPORTED = 1u << 0, /* report its end to the manager */
@@ -123,31 +123,31 @@ enum {
  * No grant is named twice.
  */
 void lanes_revoke(struct guard *guard, struct revocation *list, size_t count);
-/* The end of grants whose lanes are gone: they are freed. */
+/* Remove grants whose lanes are gone; frees them. */
 void lanes_bury(struct guard *guard, struct revocation *list, size_t count);
-/* What a revoke would do now. */
+/* Describe what a revoke would do now. */
 int lane_try_revoke(const struct guard *guard, const struct ledger_grant *grant,
 		    char text[GUARD_TEXT_MAX + 1]);
 /* Obey a REVOKE that names this node; returns as a handler. */
 int revoke_decide(struct guard *guard, const struct command *command,
 		  const struct revoke_body *body, struct reply *reply);
 
-/* --- waiting.c: lanes that are taken back together --- */
+/* --- waiting.c: deferred revokes --- */
 
 /* A handler's result that is no reply: it comes with that of the last. */
 #define REPLY_WAITS 1
 
 bool waiting_has(const struct guard *guard, uint64_t grant_id);
 /*
- * Have a grant's lane taken back with others; no more than GUARD_WAITING_MAX.
- * command: the manager's, or NULL. Returns REPLY_WAITS.
+ * Defer the revoke of a grant's lane; at most GUARD_WAITING_MAX. command: the
+ * manager's, or NULL. Returns REPLY_WAITS.
  */
 int waiting_add(struct guard *guard, uint64_t grant_id, unsigned int flags,
 		const struct command *command);
-/* All that wait are taken back, and their replies sent. */
+/* Run the deferred revokes, and send their replies. */
 void waiting_settle(struct guard *guard);
 
-/* --- command.c: what the manager orders --- */
+/* --- command.c: the manager's commands --- */
 
 int command_obey(struct guard *guard, const struct guard_request *request,
 		 struct reply *reply);
@@ -158,7 +158,7 @@ int command_answer_revoke(const struct guard *guard,
 			  const struct command *command, int result,
 			  struct reply *reply);
 
-/* --- inventory.c: what is on the node --- */
+/* --- inventory.c: grants and objects of the node --- */
 
 int inventory_register(struct guard *guard, const struct guard_request *request,
 		       struct reply *reply);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is on the node: the registration, and objects that belong to no grant. */
+/* The node's inventory: the registration, and objects of no grant. */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -168,7 +168,7 @@ static void grants_add(struct inventory *inventory)
 	}
 }
 
-/* The word for it in a summary. */
+/* The level that a summary names. */
 static void level_take(const char *text, char level[GUARD_LEVEL_MAX + 1])
 {
 	size_t size = strlen(FAIRLEAD_SUMMARY_LEVEL);

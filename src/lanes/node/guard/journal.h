@@ -29,7 +29,7 @@
 struct journal_file_ops {
 	/* The whole content, allocated for the caller; absent is empty. */
 	int (*read)(void *ctx, uint8_t **ret_bytes, size_t *ret_size);
-	/* Write at an offset, which is the end of what counts, and sync. */
+	/* Write at an offset, the end of the valid records, and sync. */
 	int (*write)(void *ctx, size_t offset, const void *bytes, size_t size);
 	/* A new content, by a new file, sync and rename: old or new. */
 	int (*replace)(void *ctx, const void *bytes, size_t size);
@@ -50,7 +50,7 @@ typedef int record_take_fn(void *arg, uint8_t kind, struct reader *body,
 /* The caller's memory; no clean-up. */
 struct journal {
 	struct journal_file file;
-	size_t size_bytes;      /* what counts; more may stand behind it */
+	size_t size_bytes;      /* valid bytes; more may follow */
 	size_t rewritten_bytes; /* size after the last rewrite */
 	bool is_torn;           /* a write failed: nothing but a rewrite */
 };

@@ -157,8 +157,8 @@ static int driver_apply(const struct guard *guard,
 }
 
 /*
- * The lane could not be made, and what is there of it goes. record: what was
- * made, if it is known.
+ * The lane could not be made: remove its objects. record: of those made, if it
+ * is known.
  */
 static void undo(struct guard *guard, struct ledger_grant *grant,
 		 bool was_asked, const struct fairlead_record *record)
@@ -173,7 +173,7 @@ static void undo(struct guard *guard, struct ledger_grant *grant,
 	}
 	if (record)
 		grant->record = memory_copy(record, sizeof(*record));
-	/* What is busy is REVOKING now: the agent will have it tried again. */
+	/* A busy lane is REVOKING now: the agent will retry it. */
 	lanes_revoke(guard, &one, 1);
 }
 

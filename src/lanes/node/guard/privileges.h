@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the guard may do. */
+/* Capabilities of the guard. */
 #pragma once
 
 #include <stdint.h>

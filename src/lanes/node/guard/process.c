@@ -35,7 +35,7 @@
 #define CHANNEL_FD       3
 #define LOCK_PAUSE_MS    50
 #define INCARNATION_TEXT 64
-/* That of a request, and of all lanes that wait. */
+/* Replies to one request plus all deferred revokes. */
 #define REPLIES_MAX (4u * GUARD_MESSAGE_MAX)
 
 struct process {

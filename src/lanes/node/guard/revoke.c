@@ -274,8 +274,8 @@ static bool ids_meet(const struct fairlead_lane *one,
 }
 
 /*
- * An identifier has one holder. What matches the lane and belongs to another
- * grant is that one's, so nothing of this lane can be left.
+ * An identifier has one holder. An object that matches the lane and belongs to
+ * another grant is that grant's, so nothing of this lane can be left.
  */
 static bool is_elsewhere(const struct guard *guard,
 			 const struct ledger_grant *lost)
@@ -289,7 +289,7 @@ static bool is_elsewhere(const struct guard *guard,
 	return false;
 }
 
-/* A grant that the journal does not know: find and take what matches. */
+/* The journal does not know the grant: find and revoke matching objects. */
 static int revoke_unknown(struct guard *guard, const struct command *command,
 			  const struct ledger_grant *lost, struct reply *reply)
 {

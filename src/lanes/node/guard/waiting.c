@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lanes that are to be taken back wait for those of the next requests, so that
- * all go together: drivers and the journal take little longer for many than for
- * one. Whatever else is asked for finds them gone.
+ * Deferred revokes: a revoke waits for those of the next requests, so that all
+ * run together: drivers and the journal take little longer for many than for
+ * one. Any other request runs them first.
  */
 #include "base/memory.h"
 #include "lanes/node/guard/internal.h"

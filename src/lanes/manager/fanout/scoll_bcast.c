@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests of libscoll. Room for the parts of all answers is posted before one
- * is sent. The manager is the root of its requests and never a member: what
- * others send to it is refused.
+ * Requests of libscoll. Buffers for the parts of all answers are posted before
+ * a request is sent. The manager is the root of its requests and never a
+ * member: it refuses requests of others.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <utlist.h>
 
 #include "base/memory.h"
-#include "lanes/manager/fanout/rounds.h"
+#include "lanes/manager/fanout/scoll_rounds.h"
 
 #define TREE       SCOLL_TREE_KNOMIAL(4)
 #define GRACE_MS   1000 /* beyond a node's patience */

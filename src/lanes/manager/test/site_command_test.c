@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lanes/manager/command.h"
+#include "lanes/manager/site_command.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

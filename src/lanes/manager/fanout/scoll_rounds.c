@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rounds on libscoll, each from its start until its end was handed out. What
- * comes of a round is kept until rounds_settle(), so that no event comes from
- * within a call of the seam.
+ * Rounds on libscoll, each from its start until its end was handed out. Events
+ * of a round are kept until rounds_settle(), so that none comes from within a
+ * call of the seam.
  */
 #include "lanes/manager/fanout/fanout.h"
 
@@ -12,7 +12,7 @@
 #include <utlist.h>
 
 #include "base/memory.h"
-#include "lanes/manager/fanout/rounds.h"
+#include "lanes/manager/fanout/scoll_rounds.h"
 
 /* --- rounds --- */
 
@@ -71,7 +71,7 @@ void round_failure_add(struct round *round, uint64_t nid, int status)
 		(struct round_failure){ .nid = nid, .status = status };
 }
 
-/* What is sent, with the command in it and beside it. */
+/* Make the request, with the command inside or as bulk data. */
 static void round_encode(struct round *round, const struct parcel *parcel)
 {
 	struct parcel beside = *parcel;
@@ -178,7 +178,7 @@ static void address(void *ctx, uint64_t nid, const void *bytes, size_t size)
 		news = SCOLL_ALIVE;
 	}
 	round_groups_mark(rounds, nid, size == 0);
-	/* What cannot be reached fails as such. */
+	/* An unreachable node fails with its own error. */
 	(void)scoll_peer_address(rounds->scoll, nid, bytes, size);
 	(void)scoll_peer_set(rounds->scoll, nid, news);
 }
@@ -254,7 +254,7 @@ void rounds_settle(struct rounds *rounds)
 /* --- the whole --- */
 
 int rounds_create(scoll_t *scoll, const struct round_events *events, void *ctx,
-		  struct rounds **ret_broadcasts)
+		  struct rounds **ret_rounds)
 {
 	struct rounds *rounds = memory_alloc(sizeof(*rounds));
 	int result;
@@ -268,7 +268,7 @@ int rounds_create(scoll_t *scoll, const struct round_events *events, void *ctx,
 		free(rounds);
 		return result;
 	}
-	*ret_broadcasts = rounds;
+	*ret_rounds = rounds;
 	return 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The site's own programs: drain_command and undrain_command, run with NODE
- * and REASON as arguments, never by a shell. Some at a time, the others wait;
- * what fails, or takes too long, is logged.
+ * The site's own programs: drain_command and undrain_command, run with NODE and
+ * REASON as arguments, never by a shell. Some run at a time, the others wait;
+ * failures and timeouts are logged.
  */
 #pragma once
 

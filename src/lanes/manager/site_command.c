@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A command is a group of processes of its own, so that all of it can be
- * killed when its time is over. The beginning of what it writes to standard
- * error goes into the log when it fails.
+ * A command is a process group of its own, so that all of it can be killed at
+ * its timeout. When it fails, the beginning of its standard error goes into the
+ * log.
  */
 #include "base/memory.h"
-#include "lanes/manager/command.h"
+#include "lanes/manager/site_command.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -94,7 +94,7 @@ static void report_done(const struct manager_command *command, int result)
 			       result);
 }
 
-/* The loop may hear of the end before it hears of the last words. */
+/* The loop may see the exit before the last output. */
 static void read_rest(struct manager_command *command)
 {
 	size_t left = OUTPUT_MAX - command->text_size;
@@ -181,7 +181,7 @@ static int spawn(struct manager_command *command)
 		.stdio_count = 3,
 	};
 
-	/* What libraries have opened, and not to be inherited. */
+	/* Descriptors of libraries, which must not be inherited. */
 	(void)close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
 	return uv_spawn(command->commands->loop, &command->process, &options);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The gate's work with munged: tasks that wait in a lane, of which one at a
- * time is in a thread. Nobody else than the gate includes this.
+ * A queue of requests to munged: one task at a time is in a thread, the others
+ * wait. Only tcp_clients.c includes this.
  */
 #pragma once
 
@@ -14,18 +14,18 @@
 #include "lanes/credential/credential.h"
 #include "lanes/proto/envelope.h"
 
-struct lane;
+struct munge_queue;
 
 struct task {
 	uv_work_t work;
-	struct lane *lane;
+	struct munge_queue *queue;
 	uint64_t peer;
-	/* What the thread takes ... */
+	/* Input of the thread. */
 	uint8_t *bytes; /* a request's envelope, or an answer's text */
 	size_t size;
-	uid_t uid; /* of an answer: who reads it; of a request: a result */
+	uid_t uid; /* of an answer: its reader; of a request: a result */
 	uint8_t nonce[ENVELOPE_NONCE_SIZE]; /* likewise */
-	/* ... and what it gives. */
+	/* Output of the thread. */
 	int result;
 	struct fairlead_error error;
 	struct envelope envelope; /* of a request */
@@ -33,7 +33,7 @@ struct task {
 	struct task *prev, *next;
 };
 
-struct lane {
+struct munge_queue {
 	uv_loop_t *loop;
 	const struct munge *munge;
 	/* In the thread. */
@@ -48,15 +48,15 @@ struct lane {
 };
 
 /* Put a task with a copy of the bytes at the end. */
-void lane_add(struct lane *lane, uint64_t peer, uid_t uid,
-	      const uint8_t nonce[ENVELOPE_NONCE_SIZE], const void *bytes,
-	      size_t size);
+void munge_queue_add(struct munge_queue *queue, uint64_t peer, uid_t uid,
+		     const uint8_t nonce[ENVELOPE_NONCE_SIZE],
+		     const void *bytes, size_t size);
 /*
  * Drop all but the task in the thread, which ends without a `done`; `empty` is
  * called when it does, and not when there is none.
  */
-void lane_cut(struct lane *lane);
+void munge_queue_cut(struct munge_queue *queue);
 
-/* For lane.run. */
+/* For `run`. */
 void task_open_request(const struct munge *munge, struct task *task);
 void task_seal_answer(const struct munge *munge, struct task *task);

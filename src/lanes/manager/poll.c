@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Nodes are asked now and then what is on them, as they say it when they
- * register, so that an identifier is withheld for as long as somebody else has
- * it and no longer. A node that reports such a thing is asked often.
+ * Decides when each node is asked for its inventory between registrations. So an
+ * identifier is withheld only while the node reports a foreign object with it; a
+ * node that reports one is asked often.
  *
- * The question goes to many at once. It is signed and the answers are tagged,
- * so that it shows besides whose keys a node has, also where no job ever comes:
- * the node has obeyed a command of the newest key and keeps its header as its
- * epoch proof, and its own key is of the same seed. While a key is retiring
- * this is asked until it is so. Who has not answered is asked again.
+ * One query goes to many nodes. It is signed and the answers are tagged, so an
+ * answer also proves which keys a node has, even on nodes without jobs: the node
+ * has obeyed a command of the newest key and keeps its header as its epoch proof,
+ * and its own key is of the same seed. While a key is retiring, nodes are asked
+ * until they have proved it. A node that has not answered is asked again.
  */
 #include <string.h>
 
 #include "base/hostlist.h"
 #include "base/memory.h"
-#include "lanes/manager/look.h"
+#include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
 #include "lanes/manager/member.h"
 
-#define LOOK_MS     300000 /* between looks at a node that reports nothing */
+#define POLL_MS     300000 /* between queries of a node that reports nothing */
 #define REPORTED_MS 10000  /* at one that does */
 #define ROTATION_MS 2000   /* at one that has not shown the newest key */
 #define TIMEOUT_MS  10000  /* for the nodes to answer */
@@ -39,49 +39,49 @@ static uint64_t pause_ms(const struct engine *engine,
 		return ROTATION_MS;
 	if (core_node_withholds(engine->core, member->name))
 		return REPORTED_MS;
-	return LOOK_MS;
+	return POLL_MS;
 }
 
-void look_begin(struct engine *engine, struct member *member)
+void poll_begin(struct engine *engine, struct member *member)
 {
 	member->key_id = 0;
-	member->look_number = 0;
-	member->look_ms = engine_now_ms(engine) + pause_ms(engine, member);
+	member->poll_number = 0;
+	member->poll_ms = engine_now_ms(engine) + pause_ms(engine, member);
 }
 
-void look_all(struct engine *engine)
+void poll_all(struct engine *engine)
 {
 	struct member *member;
 	struct member *next;
 
 	HASH_ITER (hh, engine->members, member, next)
-		member->look_ms = 0;
+		member->poll_ms = 0;
 }
 
-void look_gone(struct engine *engine, const char *node, uint64_t grant_id)
+void poll_gone(struct engine *engine, const char *node, uint64_t grant_id)
 {
 	struct member *member = member_find(engine, node);
 
 	if (member == NULL)
 		return;
 	/* One under way may have been answered before that. */
-	if (member->look_number != 0 ||
+	if (member->poll_number != 0 ||
 	    (engine->core != NULL &&
 	     core_node_has_of(engine->core, node, grant_id)))
-		member->look_ms = 0;
-	member->look_number = 0;
+		member->poll_ms = 0;
+	member->poll_number = 0;
 }
 
-void look_now(struct engine *engine, const char *node)
+void poll_now(struct engine *engine, const char *node)
 {
 	struct member *member = member_find(engine, node);
 
 	if (member != NULL)
-		member->look_ms = 0;
+		member->poll_ms = 0;
 }
 
-static void look_at(struct engine *engine, struct member *const *members,
-		    const char *const *names, size_t count)
+static void poll_some(struct engine *engine, struct member *const *members,
+		      const char *const *names, size_t count)
 {
 	struct fanout_command *command =
 		fanout_command_create(COMMAND_QUERY, names, count);
@@ -93,17 +93,17 @@ static void look_at(struct engine *engine, struct member *const *members,
 
 	/* NODES_MAX names fit in any command. */
 	command->error = memory_check(query_body_encode(&body, &command->body));
-	command->owner = COMMAND_OF_LOOK;
+	command->owner = COMMAND_OF_POLL;
 	command->timeout_ms = TIMEOUT_MS;
-	command->id = ++engine->look_last;
+	command->id = ++engine->poll_last;
 	for (size_t i = 0; i < count; i++) {
-		members[i]->look_number = command->id;
-		members[i]->look_ms = DEADLINE_NONE;
+		members[i]->poll_number = command->id;
+		members[i]->poll_ms = DEADLINE_NONE;
 	}
 	fanouts_start(engine->fanouts, command, engine_now_ms(engine));
 }
 
-void look_tick(struct engine *engine, uint64_t now_ms)
+void poll_tick(struct engine *engine, uint64_t now_ms)
 {
 	struct member *members[NODES_MAX];
 	const char *names[NODES_MAX];
@@ -114,14 +114,14 @@ void look_tick(struct engine *engine, uint64_t now_ms)
 	if (engine->halted_epoch != 0)
 		return;
 	HASH_ITER (hh, engine->members, member, next) {
-		if (!member->is_greeted || now_ms < member->look_ms ||
+		if (!member->is_greeted || now_ms < member->poll_ms ||
 		    count == NODES_MAX)
 			continue;
 		members[count] = member;
 		names[count++] = member->name;
 	}
 	if (count > 0)
-		look_at(engine, members, names, count);
+		poll_some(engine, members, names, count);
 }
 
 static void observe(struct engine *engine, const struct fanout_answer *answer)
@@ -144,15 +144,15 @@ static void observe(struct engine *engine, const struct fanout_answer *answer)
 	registration_fini(&registration);
 }
 
-void look_answer(struct engine *engine, uint64_t number,
+void poll_answer(struct engine *engine, uint64_t number,
 		 const struct fanout_answer *answer)
 {
 	struct member *member = member_find(engine, answer->node);
 
-	if (member == NULL || member->look_number != number ||
+	if (member == NULL || member->poll_number != number ||
 	    engine->core == NULL)
 		return;
-	member->look_number = 0;
+	member->poll_number = 0;
 	if (answer->reason != NULL &&
 	    memcmp(answer->incarnation, member->incarnation,
 		   sizeof(member->incarnation)) == 0) {
@@ -162,7 +162,7 @@ void look_answer(struct engine *engine, uint64_t number,
 			observe(engine, answer);
 	}
 	/* While it was under way somebody may have asked for another one. */
-	if (member->look_ms == DEADLINE_NONE)
-		member->look_ms =
+	if (member->poll_ms == DEADLINE_NONE)
+		member->poll_ms =
 			engine_now_ms(engine) + pause_ms(engine, member);
 }

@@ -8,11 +8,11 @@
  *
  * Nothing here waits for munged on the loop: one request and one answer at a
  * time are with a thread of libuv's, in the order they came. A connection has
- * one request there, and is read no more meanwhile, nor while GATE_ANSWERS_MAX
+ * one request there, and is read no more meanwhile, nor while TCP_CLIENT_ANSWERS_MAX
  * of its answers are. It is one uid's from its first good request on; only then
  * is it opened for the owner.
  *
- *	gate_create -> gate_listen -> events ... -> gate_destroy
+ *	tcp_clients_create -> tcp_clients_listen -> events ... -> tcp_clients_destroy
  */
 #pragma once
 
@@ -25,12 +25,12 @@
 #include "base/seam.h"
 #include "sys/net.h"
 
-#define GATE_OF_USER_MAX 64 /* connections of one uid */
-#define GATE_ANSWERS_MAX 4  /* of a connection, that wait for munged */
+#define TCP_CLIENTS_OF_USER_MAX 64 /* connections of one uid */
+#define TCP_CLIENT_ANSWERS_MAX  4  /* of a connection, that wait for munged */
 
-struct gate;
+struct tcp_clients;
 
-struct gate_options {
+struct tcp_clients_options {
 	uv_loop_t *loop;
 	struct turns *turns;      /* by reference */
 	const char *munge_socket; /* "" is libmunge's default */
@@ -41,19 +41,20 @@ struct gate_options {
 	 */
 	const struct net_events *events;
 	void *events_ctx;
-	struct net_seam local; /* of the peers that are not the gate's */
+	struct net_seam local; /* of the peers not connected over TCP */
 	const struct log *log;
 };
 
 /* Those of munge_open(), with a text. */
-int gate_create(const struct gate_options *options, struct gate **ret_gate,
-		struct fairlead_error *ret_error);
+int tcp_clients_create(const struct tcp_clients_options *options,
+		       struct tcp_clients **ret_clients,
+		       struct fairlead_error *ret_error);
 /* As net_listen_tcp(). */
-int gate_listen(struct gate *gate, const char *address, uint16_t *ret_port,
-		struct fairlead_error *ret_error);
-void gate_listen_stop(struct gate *gate);
+int tcp_clients_listen(struct tcp_clients *clients, const char *address,
+		       uint16_t *ret_port, struct fairlead_error *ret_error);
+void tcp_clients_listen_stop(struct tcp_clients *clients);
 /* Close all at once, without further events. The loop frees it. */
-void gate_destroy(struct gate *gate);
-DEFINE_AUTO(struct gate, gate_destroy)
+void tcp_clients_destroy(struct tcp_clients *clients);
+DEFINE_AUTO(struct tcp_clients, tcp_clients_destroy)
 
-struct net_seam gate_seam(struct gate *gate);
+struct net_seam tcp_clients_seam(struct tcp_clients *clients);

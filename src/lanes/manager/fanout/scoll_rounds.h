@@ -86,7 +86,7 @@ void round_fail(struct round *round, int result);
 void round_failure_add(struct round *round, uint64_t nid, int status);
 void round_ready(struct round *round);
 
-/* --- rounds_bcast.c --- */
+/* --- scoll_bcast.c --- */
 
 extern const struct scoll_service_ops rounds_service_ops;
 
@@ -108,7 +108,7 @@ int round_group_create(struct rounds *rounds, const uint64_t *nids,
 		       size_t count, scoll_tree_type_t tree,
 		       scoll_group_t **ret_group);
 
-/* --- rounds_group.c --- */
+/* --- scoll_group.c --- */
 
 /* NULL: there are too many. */
 struct round_group *round_group_get(struct rounds *rounds, uint64_t id);

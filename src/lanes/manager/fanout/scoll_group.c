@@ -12,7 +12,7 @@
 #include <utlist.h>
 
 #include "base/memory.h"
-#include "lanes/manager/fanout/rounds.h"
+#include "lanes/manager/fanout/scoll_rounds.h"
 
 #define TREE SCOLL_TREE_KNOMIAL(4)
 
@@ -114,7 +114,7 @@ void round_groups_mark(struct rounds *rounds, uint64_t nid, bool is_gone)
 	     named = named->hh.next) {
 		if (!group_has(named, nid))
 			continue;
-		/* A group with one who is gone serves the others. */
+		/* A group with a missing node serves the others. */
 		named->is_stale |= !is_gone;
 		named->scatter_count = 0;
 	}
@@ -273,7 +273,7 @@ int round_group_serve(struct round_group *named, struct round *round)
 	if (group_covers(named, round)) {
 		int result = group_use(named, round);
 
-		/* Who is chosen cannot be said in one message. */
+		/* The choice does not fit in one message. */
 		is_exact = round->count < named->count;
 		if (result != -EMSGSIZE || !is_exact)
 			return result;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whatever needs no trust (JSON, hashes) is done in the thread, too, so that
- * unidentified clients cost the loop no more than a copy. A task that is in the thread
- * is touched by nobody else.
+ * Work that needs no trust (JSON, hashes) is done in the thread, too, so that
+ * unidentified clients cost the loop no more than a copy. While a task is in
+ * the thread, only the thread touches it.
  */
 #include "base/memory.h"
-#include "lanes/manager/gate_lane.h"
+#include "lanes/manager/munge_queue.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,10 +22,10 @@ static void task_free(struct task *task)
 	free(task);
 }
 
-static void lane_drop(struct lane *lane, struct task *task)
+static void task_drop(struct munge_queue *queue, struct task *task)
 {
-	DL_DELETE(lane->tasks, task);
-	lane->count--;
+	DL_DELETE(queue->tasks, task);
+	queue->count--;
 	task_free(task);
 }
 
@@ -33,54 +33,54 @@ static void on_work(uv_work_t *work)
 {
 	struct task *task = work->data;
 
-	task->lane->run(task->lane->munge, task);
+	task->queue->run(task->queue->munge, task);
 }
 
-static void lane_next(struct lane *lane);
+static void task_next(struct munge_queue *queue);
 
 static void on_worked(uv_work_t *work, int status)
 {
 	struct task *task = work->data;
-	struct lane *lane = task->lane;
+	struct munge_queue *queue = task->queue;
 
-	if (!lane->is_cut)
-		lane->done(lane->ctx, task);
-	lane_drop(lane, task);
-	if (lane->count > 0)
-		lane_next(lane);
+	if (!queue->is_cut)
+		queue->done(queue->ctx, task);
+	task_drop(queue, task);
+	if (queue->count > 0)
+		task_next(queue);
 	else
-		lane->empty(lane->ctx);
+		queue->empty(queue->ctx);
 }
 
-static void lane_next(struct lane *lane)
+static void task_next(struct munge_queue *queue)
 {
-	uv_queue_work(lane->loop, &lane->tasks->work, on_work, on_worked);
+	uv_queue_work(queue->loop, &queue->tasks->work, on_work, on_worked);
 }
 
-void lane_add(struct lane *lane, uint64_t peer, uid_t uid,
-	      const uint8_t nonce[ENVELOPE_NONCE_SIZE], const void *bytes,
-	      size_t size)
+void munge_queue_add(struct munge_queue *queue, uint64_t peer, uid_t uid,
+		     const uint8_t nonce[ENVELOPE_NONCE_SIZE],
+		     const void *bytes, size_t size)
 {
 	struct task *task = memory_alloc(sizeof(*task));
 
 	task->work.data = task;
-	task->lane = lane;
+	task->queue = queue;
 	task->peer = peer;
 	task->bytes = memory_copy(bytes, size);
 	task->size = size;
 	task->uid = uid;
 	memcpy(task->nonce, nonce, sizeof(task->nonce));
-	DL_APPEND(lane->tasks, task);
-	lane->count++;
-	if (lane->count == 1)
-		lane_next(lane);
+	DL_APPEND(queue->tasks, task);
+	queue->count++;
+	if (queue->count == 1)
+		task_next(queue);
 }
 
-void lane_cut(struct lane *lane)
+void munge_queue_cut(struct munge_queue *queue)
 {
-	lane->is_cut = true;
-	while (lane->tasks != NULL && lane->tasks->next != NULL)
-		lane_drop(lane, lane->tasks->next);
+	queue->is_cut = true;
+	while (queue->tasks != NULL && queue->tasks->next != NULL)
+		task_drop(queue, queue->tasks->next);
 }
 
 void task_open_request(const struct munge *munge, struct task *task)
