@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * When a broadcast ends at its root although some of its nodes are dead or
- * stand still, and nobody was told so.
+ * stand still, and nobody was notified.
  *
  *	scoll_failure PROVIDER NODES TREE FAILED kill|stop R_MS P_MS
  *

@@ -7,7 +7,7 @@
  *
  * L is latency over gap, from 1 to 1000. Prints a name and a number a line:
  * `optimum` is what no tree can be below; `knomial` and `kary` are the best of
- * their options from 2 to 64, which is told, too; `ascending` and `literal` are
+ * their options from 2 to 64, which is printed, too; `ascending` and `literal` are
  * those two trees when children are served by rising or by falling rank;
  * `logp_half` and `logp_double` are trees that were made for half and twice the
  * latency. Names that end in _jitter: each latency and each gap is off by up to

@@ -182,7 +182,7 @@ static struct job *job_run(const struct options *options, struct pace *pace)
 	network_spoil(cluster, options->lost_ppm);
 	pace_start(pace, cluster->timeline);
 	job = job_start(team, &request);
-	job->deadline_ns = DEADLINE_NONE; /* it is told, not judged */
+	job->deadline_ns = DEADLINE_NONE; /* it is reported, not judged */
 	while (job->state == JOB_SENT) {
 		pace_step(pace);
 		if (is_too_late(options, pace))

@@ -72,7 +72,7 @@ static void check_pool(struct doctor *doctor, const char *driver,
 	if (withheld > 0)
 		doctor_say(doctor, DOCTOR_WARN, "withheld identifiers",
 			   "'fairlead node list' says where; 'fairlead node "
-			   "query NODE objects' shows by whom",
+			   "query NODE objects' shows the holders",
 			   "%s %s: %lld are in use on nodes by something that "
 			   "is of no lane there",
 			   driver, name, withheld);
@@ -176,8 +176,8 @@ static void say_withheld(struct doctor *doctor, const json_t *node)
 		doctor_say(doctor, DOCTOR_WARN, "withheld identifiers",
 			   is_lost ? "leave it while the job runs; releasing "
 				     "the job takes it back"
-				   : "'fairlead node query' NODE objects shows "
-				     "by whom",
+				   : "'fairlead node query NODE objects' shows "
+				     "the holders",
 			   "%s uses %s %s: %s", output_text(node, "name"),
 			   output_text(item, "interconnect"), ids,
 			   output_text(item, "why"));

@@ -119,7 +119,7 @@ static void last_try_asks_to_be_drained_with_the_reason(void **state)
 	assert_int_equal(world->reply.pending_count, 1);
 }
 
-/* What the manager is told of a lane that `clean --all` has taken. */
+/* The report to the manager on a lane that `clean --all` has taken. */
 static void assert_pending_with(struct world *world, const char *reason)
 {
 	assert_int_equal(world_request(world, GUARD_PENDING, 0), 0);
