@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "lanes/config/file.h"
+#include "lanes/config/ports.h"
 #include "lanes/config/settings.h"
 #include "lanes/config/types.h"
 
@@ -306,6 +307,7 @@ int config_parse(const char *text, size_t size, const char *name,
 	take_lists(&build);
 	check_interconnect(&build);
 	check_required(&build);
+	ports_check(config, roles, &errors);
 	if (errors.count == 0) {
 		*ret_config = config;
 		return 0;

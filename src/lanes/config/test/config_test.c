@@ -369,7 +369,7 @@ static void fabric_is_tcp_where_the_machine_is_known(void **state)
 		"f:4: 'port': no such setting");
 }
 
-static void the_managers_endpoint_may_have_another_address(void **state)
+static void endpoints_of_both_roles_have_a_port_each(void **state)
 {
 	static const char one[] = "node { manager = \"m:1\" }\n"
 				  "fabric { listen = \"eth0:7172\" }";
@@ -386,11 +386,72 @@ static void the_managers_endpoint_may_have_another_address(void **state)
 	assert_string_equal(config_fabric_of_manager(&alone->fabric),
 			    "eth0:7172");
 	assert_int_equal(
+		config_test_parse(one, CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE,
+				  &config, &errors),
+		-EINVAL);
+	assert_non_null(strstr(errors, "f:2: 'listen': "));
+	assert_non_null(strstr(errors, "'listen_manager'"));
+	free(take_ptr(errors));
+	assert_int_equal(
 		config_test_parse(two, CONFIG_ROLE_MANAGER | CONFIG_ROLE_NODE,
 				  &config, &errors),
 		0);
 	assert_string_equal(config_fabric_of_manager(&config->fabric),
 			    "eth0:7173");
+}
+
+static void assert_ports(const char *text, const char *error)
+{
+	_auto_(config_destroyp) struct config *config = NULL;
+	_auto_(freep) char *errors = NULL;
+	int result =
+		config_test_parse(text, CONFIG_ROLE_MANAGER, &config, &errors);
+
+	if (*error == 0) {
+		assert_int_equal(result, 0);
+	} else {
+		assert_int_equal(result, -EINVAL);
+		assert_non_null(strstr(errors, error));
+	}
+}
+
+static void listeners_of_a_manager_have_a_port_each(void **state)
+{
+	_auto_(config_destroyp) struct config *config = NULL;
+	_auto_(freep) char *errors = NULL;
+
+	assert_ports("fabric { listen = \"10.0.0.1:7171\" }",
+		     "f:1: 'listen': port 7171 is that of 'listen' in the "
+		     "section 'manager'");
+	assert_ports("manager { listen = \"127.0.0.1:7391\" }\n"
+		     "fabric { listen_manager = \"127.0.0.1:7391\" }",
+		     "f:2: 'listen_manager': port 7391 ");
+	assert_ports("manager { listen = \"127.0.0.1:7391\" }\n"
+		     "fabric { listen = \"lo:7391\" }",
+		     "f:2: 'listen': port 7391 ");
+	assert_ports("manager { listen = \"[::]:7391\"\n"
+		     " metrics = \"127.0.0.1:7391\" }",
+		     "f:2: 'metrics': port 7391 ");
+	assert_ports("manager { listen_clients = \"[fd00::1]:8\"\n"
+		     " metrics = \"[fd00::1]:8\" }",
+		     "f:2: 'metrics': port 8 is that of 'listen_clients' ");
+	assert_ports("manager { listen = \"127.0.0.1:7391\"\n"
+		     " metrics = \"[::1]:7391\" }",
+		     "");
+	assert_ports("manager { listen = \"10.0.0.1:7391\" }\n"
+		     "fabric { listen = \"10.0.0.2:7391\" }",
+		     "");
+	assert_ports("manager { listen = \"10.0.0.1:7391\" }\n"
+		     "fabric { listen = \"lo:7391\"\n"
+		     " listen_manager = \"lo:7392\" }",
+		     "");
+	assert_int_equal(config_test_parse("manager { listen = \"[::1]:8\"\n"
+					   " metrics = \"[::1]:8\" }",
+					   0, &config, &errors),
+			 -EINVAL);
+	assert_ports("manager { listen = \"127.0.0.1:0\"\n"
+		     " metrics = \"127.0.0.1:0\" }",
+		     "");
 }
 
 static void a_nodes_drivers_need_a_restart(void **state)
@@ -506,8 +567,8 @@ int main(void)
 		cmocka_unit_test(
 			job_managers_have_a_submitter_and_find_the_manager),
 		cmocka_unit_test(fabric_is_tcp_where_the_machine_is_known),
-		cmocka_unit_test(
-			the_managers_endpoint_may_have_another_address),
+		cmocka_unit_test(endpoints_of_both_roles_have_a_port_each),
+		cmocka_unit_test(listeners_of_a_manager_have_a_port_each),
 		cmocka_unit_test(a_nodes_drivers_need_a_restart),
 		cmocka_unit_test(what_changes_live_is_said),
 	};
