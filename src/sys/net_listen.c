@@ -159,6 +159,18 @@ static void listener_close(struct listener *listener)
 		uv_close(&listener->handle, on_listener_closed);
 }
 
+/* Closes the listener. */
+static int cannot_listen(struct listener *listener, const char *where,
+			 int result, struct fairlead_error *ret_error)
+{
+	listener_close(listener);
+	return error_set(ret_error, result, "cannot listen on %s: %s%s", where,
+			 uv_strerror(result),
+			 result == UV_EADDRINUSE
+				 ? "; is another fairleadd running?"
+				 : "");
+}
+
 int net_parse_numeric(const char *address, struct sockaddr_storage *ret_storage,
 		      struct fairlead_error *ret_error)
 {
@@ -205,11 +217,8 @@ int net_listen_tcp(struct net *net, const char *address, uint16_t *ret_port,
 	result = uv_tcp_bind(&listener->tcp, (struct sockaddr *)&storage, 0);
 	if (result == 0)
 		result = uv_listen(&listener->stream, BACKLOG, on_connection);
-	if (result < 0) {
-		listener_close(listener);
-		return error_set(ret_error, result, "listen on %s: %s", address,
-				 uv_strerror(result));
-	}
+	if (result < 0)
+		return cannot_listen(listener, address, result, ret_error);
 	if (ret_port != NULL)
 		*ret_port = bound_port(&listener->tcp);
 	return 0;
@@ -255,8 +264,11 @@ static int clear_path(const struct sockaddr_un *address,
 	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) ==
 		    0 ||
 	    errno == EAGAIN)
-		return error_set(ret_error, -EADDRINUSE,
-				 "%s: another process listens there", path);
+		return error_set(
+			ret_error, -EADDRINUSE,
+			"cannot listen on %s: another process does; is "
+			"another fairleadd running?",
+			path);
 	if (errno != ECONNREFUSED)
 		return error_set(ret_error, -errno, "%s: %s", path,
 				 strerror(errno));
@@ -320,11 +332,8 @@ int net_listen_unix(struct net *net, const char *path, mode_t mode, uid_t uid,
 		fd = -1;
 		result = uv_listen(&listener->stream, BACKLOG, on_connection);
 	}
-	if (result < 0) {
-		listener_close(listener);
-		return error_set(ret_error, result, "listen on %s: %s", path,
-				 uv_strerror(result));
-	}
+	if (result < 0)
+		return cannot_listen(listener, path, result, ret_error);
 	return 0;
 }
 

@@ -117,8 +117,12 @@ static int start_daemon(struct http *http, const char *address,
 		MHD_OPTION_END);
 	if (http->daemon == NULL) {
 		result = errno == 0 ? -EADDRINUSE : -errno;
-		return error_set(ret_error, result, "metrics on %s: %s",
-				 address, strerror(-result));
+		return error_set(ret_error, result,
+				 "cannot listen on %s for metrics: %s%s",
+				 address, strerror(-result),
+				 result == -EADDRINUSE
+					 ? "; is another fairleadd running?"
+					 : "");
 	}
 	return 0;
 }
@@ -161,7 +165,8 @@ int http_start(uv_loop_t *loop, struct turns *turns, const char *address,
 	}
 	if (result < 0) {
 		http_stop(http);
-		return error_set(ret_error, result, "metrics: %s",
+		return error_set(ret_error, result,
+				 "cannot listen on %s for metrics: %s", address,
 				 uv_strerror(result));
 	}
 	info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT);

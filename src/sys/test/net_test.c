@@ -529,6 +529,8 @@ static void a_live_socket_is_not_replaced(void **state)
 	assert_int_equal(net_listen_tcp(fixture->client, address, NULL,
 					&fixture->error),
 			 -EADDRINUSE);
+	assert_non_null(strstr(fixture->error.text, "is another fairleadd "
+						    "running?"));
 	peer = dial(fixture, fixture->path);
 	run_until(fixture, fixture->at_client.opened == 1);
 	assert_int_equal(send_text(fixture->client, peer, "here"), 0);
