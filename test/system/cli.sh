@@ -189,7 +189,10 @@ expect_exit 0 fairlead status
 restart n2
 wait_for all_are_up
 
-it 'nothing of it leaks into completion: every command is offered'
+it 'help and completion offer programs that are commands, too'
+expect_exit 0 fairlead --help
+expect_out '  cluster +Emulate a cluster'
+expect_out '  run +Run a job'
 expect_exit 0 fairlead completion
 bash -n <(printf '%s\n' "$out")
 

@@ -63,7 +63,8 @@ static int completion_run(struct cli *cli)
 	      "_fairlead_words()\n{\n\tcase \"$1\" in\n\t\"\") words=\"",
 	      cli->out);
 	print_names(cli->out, cli_commands);
-	fputs("--help --version\" ;;\n", cli->out);
+	/* Programs of their own: see main.c. */
+	fputs("cluster run --help --version\" ;;\n", cli->out);
 	print_cases(cli->out, "", cli_commands);
 	fprintf(cli->out, "\t*) return 1 ;;\n\tesac\n}\n\n%s", completer);
 	return EXIT_DONE;
