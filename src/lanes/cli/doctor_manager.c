@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The manager, and through it the nodes. */
+/*
+ * The manager, and through it the nodes. A node reads its clock while it
+ * answers: the answer's time is the error of the comparison.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
@@ -11,6 +15,8 @@
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
 #include "lanes/credential/credential.h"
+
+#define CLOCK_WARN_S 1.0
 
 static void check_epoch(struct doctor *doctor, const json_t *status)
 {
@@ -108,6 +114,35 @@ static void check_counts(struct doctor *doctor, const json_t *nodes)
 			   (long long)output_number(nodes, "up"));
 }
 
+static double now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec + now.tv_nsec / 1e9;
+}
+
+/* The node's clock was read between the two moments. */
+static void check_clock(struct doctor *doctor, const char *node,
+			const json_t *answer, double begin_s, double end_s)
+{
+	double theirs_s = output_real(answer, "time_us") / 1e6;
+	double off_s = 0;
+
+	if (theirs_s < begin_s)
+		off_s = theirs_s - begin_s;
+	else if (theirs_s > end_s)
+		off_s = theirs_s - end_s;
+	if (off_s > CLOCK_WARN_S || off_s < -CLOCK_WARN_S)
+		doctor_say(doctor, DOCTOR_WARN, "clock",
+			   "set the clocks by NTP: times in events are hard "
+			   "to compare otherwise",
+			   "the clock of %s is off by %+.1f s", node, off_s);
+	else
+		doctor_say(doctor, DOCTOR_OK, "clock", NULL,
+			   "%s agrees with this machine", node);
+}
+
 /* False: no node can be asked. */
 static bool query(struct doctor *doctor, struct fairlead *handle,
 		  const char *const *names, size_t count)
@@ -116,21 +151,24 @@ static bool query(struct doctor *doctor, struct fairlead *handle,
 	json_auto_t *answers = NULL;
 	struct fairlead_error error;
 	const json_t *item;
+	double begin_s = now_s(), end_s;
 	size_t i;
 
 	if (remote_try(handle, "node-query",
 		       json_pack("{s:s, s:s}", "nodes", nodes, "what",
 				 "objects"),
 		       &answers, &error) < 0) {
-		doctor_say(doctor, DOCTOR_SKIP, "nodes' devices",
+		doctor_say(doctor, DOCTOR_SKIP, "nodes' clocks and devices",
 			   error.code == -EPERM ? "retry as root" : NULL,
 			   "the nodes cannot be asked: %s", error.text);
 		return false;
 	}
+	end_s = now_s();
 	json_array_foreach (json_object_get(answers, "answers"), i, item) {
+		const json_t *answer = json_object_get(item, "answer");
 		const char *node = output_text(item, "node");
 
-		if (output_number(item, "result") < 0)
+		if (output_number(item, "result") < 0) {
 			doctor_say(doctor, DOCTOR_FAIL, "node",
 				   "run 'fairlead doctor' there; the section "
 				   "'fabric' may give its endpoint an address "
@@ -138,9 +176,10 @@ static bool query(struct doctor *doctor, struct fairlead *handle,
 				   "file lacks the active key",
 				   "%s does not answer: %s", node,
 				   output_text(item, "error"));
-		else
-			doctor_check_objects(doctor, node,
-					     json_object_get(item, "answer"));
+			continue;
+		}
+		check_clock(doctor, node, answer, begin_s, end_s);
+		doctor_check_objects(doctor, node, answer);
 	}
 	return true;
 }

@@ -10,7 +10,8 @@
  * A line of the script is `OP ANSWER`: the members of the answer as a JSON
  * object (result is 0 unless it says otherwise), or one of !close (the
  * connection), !silent (no answer), !garbage. Several lines of one op are used
- * in their order; the last one stays. Requests go to the log as they came, a
+ * in their order; the last one stays. A text "@now", or "@now+SECONDS", is the
+ * time of the answer in microseconds. Requests go to the log as they came, a
  * line each, but for what the protocol puts around them.
  */
 #include <err.h>
@@ -22,6 +23,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -101,6 +103,31 @@ static void send_object(int fd, const json_t *object)
 	writer_fini(&writer);
 }
 
+/* Put times in the place of their texts. */
+static json_t *fill_times(json_t *value_owned)
+{
+	const char *text = json_string_value(value_owned);
+	struct timespec now;
+	const char *name;
+	json_t *value;
+	size_t i;
+
+	if (text && strncmp(text, "@now", 4) == 0) {
+		clock_gettime(CLOCK_REALTIME, &now);
+		value = json_integer((now.tv_sec + atoll(text + 4)) * 1000000 +
+				     now.tv_nsec / 1000);
+		json_decref(value_owned);
+		return value;
+	}
+	json_object_foreach (value_owned, name, value)
+		json_object_set_new(value_owned, name,
+				    fill_times(json_incref(value)));
+	json_array_foreach (value_owned, i, value)
+		json_array_set_new(value_owned, i,
+				   fill_times(json_incref(value)));
+	return value_owned;
+}
+
 /* False: the connection is to be closed. */
 static bool answer(struct script *script, int fd, const json_t *request)
 {
@@ -122,7 +149,7 @@ static bool answer(struct script *script, int fd, const json_t *request)
 		send_all(fd, "\4\0\0\0null", 8);
 		return true;
 	}
-	object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	object = fill_times(json_loads(text, JSON_REJECT_DUPLICATES, NULL));
 	if (!json_is_object(object))
 		errx(1, "bad answer in the script: %s", text);
 	json_object_set_new(object, "v", json_integer(CLIENT_VERSION));
