@@ -80,7 +80,7 @@ wait_for is_job "$job" SUSPENDED
 before=$(live)
 is "$(wc -w <<<"$before")" 4 'live grants'
 expect_exit 0 reconcile --json
-holds "$out" '.live == 4 and .forgotten == [] and .foreign == []'
+holds "$out" '.live == 4 and .forgotten == [] and .foreign == [] and .without_grant == []'
 is "$(live)" "$before" 'live grants'
 slurm_client scontrol resume "$job"
 
@@ -142,12 +142,18 @@ sed "s|^slurm {|&\n    commands = \"$work/commands\"|" "$config" >"$work/between
 reserve slurm/922/0 n3 >"$work/forgotten"
 expect_exit 0 reconcile --config "$work/between.conf" --json
 is "$(wc -l <"$work/begun")" 2 'jobs that began'
-holds "$out" '[.forgotten[].key] == ["slurm/922/0"]'
+holds "$out" '[.forgotten[].key] == ["slurm/922/0"] and .without_grant == []'
 for id in $(<"$work/begun"); do
 	wait_for runs "$id"
 done
 
-fairlead release "slurm/$(head -n 1 "$work/begun")"
+it 'reports jobs that run without a grant'
+odd=$(head -n 1 "$work/begun")
+fairlead release "slurm/$odd"
+expect_exit 0 reconcile --json
+holds "$out" '.without_grant == [$odd] and .forgotten == []' --arg odd "$odd"
+expect_exit 0 reconcile
+expect_out "1 running jobs have no grant: .*: $odd$"
 
 it 'leaves alone what is named like no job of Slurm'"'"'s'
 grant=$(reserve slurm/by-hand/0 n3)

@@ -108,7 +108,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-/* In order, each once; live if one of its lines is. */
+/* In order, each once, with the most that a line says of it. */
 static void settle(struct job_listing *listing)
 {
 	size_t kept = 0;
@@ -204,6 +204,13 @@ enum listed_state listing_state(const struct job_listing *listing,
 	return found ? found->state : LISTED_NOT;
 }
 
+bool listing_is_running(const struct job_listing *first,
+			const struct job_listing *second, const char *name)
+{
+	return listing_state(first, name) == LISTED_RUNNING &&
+	       listing_state(second, name) == LISTED_RUNNING;
+}
+
 bool listing_is_much(size_t forgotten, size_t count)
 {
 	if (forgotten > 1 && forgotten == count)
@@ -223,8 +230,14 @@ static enum listed_state slurm_state(const struct listing_field *word)
 		"BOOT_FAIL", "CANCELLED",     "COMPLETED", "DEADLINE", "FAILED",
 		"NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT",  NULL,
 	};
+	static const char *const running[] = {
+		"RESIZING", "RUNNING",   "SIGNALING",
+		"STOPPED",  "SUSPENDED", NULL,
+	};
 
-	return field_is_in(word, over) ? LISTED_OVER : LISTED_LIVE;
+	if (field_is_in(word, over))
+		return LISTED_OVER;
+	return field_is_in(word, running) ? LISTED_RUNNING : LISTED_LIVE;
 }
 
 /* 7 is a job, 7_1 and 7_[2-5] are of an array, 7+1 is 7's component. */
@@ -259,10 +272,13 @@ static int parse_slurm_line(struct builder *builder, const char *line,
 		 "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") != fields[2].size)
 		return -EINVAL;
 	state = slurm_state(&fields[2]);
-	add_number(builder, own, state);
-	/* The grant is the leader's. */
-	if (is_component && own != shown)
+	/* The grant is the leader's: a component alone needs none. */
+	if (is_component && own != shown) {
 		add_number(builder, shown, state);
+		if (state == LISTED_RUNNING)
+			state = LISTED_LIVE;
+	}
+	add_number(builder, own, state);
 	return 0;
 }
 
@@ -292,14 +308,18 @@ static int parse_flux_line(struct builder *builder, const char *line,
 			   size_t size)
 {
 	struct listing_field fields[2];
+	enum listed_state state = LISTED_LIVE;
 
 	if (!split(line, size, fields, 2) ||
 	    !is_f58(fields[0].text, fields[0].size) || fields[1].size == 0 ||
 	    span(fields[1].text, fields[1].size,
 		 "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != fields[1].size)
 		return -EINVAL;
-	add(builder, fields[0].text, fields[0].size,
-	    field_is(&fields[1], "INACTIVE") ? LISTED_OVER : LISTED_LIVE);
+	if (field_is(&fields[1], "INACTIVE"))
+		state = LISTED_OVER;
+	else if (field_is(&fields[1], "RUN"))
+		state = LISTED_RUNNING;
+	add(builder, fields[0].text, fields[0].size, state);
 	return 0;
 }
 

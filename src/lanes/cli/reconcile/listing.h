@@ -17,8 +17,9 @@
 
 enum listed_state {
 	LISTED_NOT,
-	LISTED_OVER, /* it has given its nodes back, epilogs and all */
-	LISTED_LIVE, /* it waits, runs, ends, or is in an unknown state */
+	LISTED_OVER,    /* it has given its nodes back, epilogs and all */
+	LISTED_LIVE,    /* it waits, begins, ends, or is in an unknown state */
+	LISTED_RUNNING, /* it has begun, and has not ended */
 };
 
 /* JOB of a key, as hooks make it. */
@@ -64,6 +65,10 @@ DEFINE_AUTO(struct job_listing, listing_destroy)
 
 enum listed_state listing_state(const struct job_listing *listing,
 				const char *name);
+
+/* In both lists? */
+bool listing_is_running(const struct job_listing *first,
+			const struct job_listing *second, const char *name);
 
 /* Without --force so many that are not listed may go, or 1 in LISTING_SHARE. */
 #define LISTING_MOST  8

@@ -14,6 +14,7 @@
 #include "lanes/cli/output.h"
 #include "lanes/cli/reconcile/reconcile.h"
 #include "lanes/cli/remote.h"
+#include "lanes/cli/slurm/expect.h"
 #include "lanes/proto/names.h"
 
 static const struct option_spec options[] = {
@@ -45,7 +46,8 @@ static int load_config(struct reconcile *reconcile)
 	return EXIT_DONE;
 }
 
-static int read_grants(struct reconcile *reconcile)
+/* Keep whose jobs have a grant, in whatever state: one may just have ended. */
+static int read_grants(struct reconcile *reconcile, json_t *ret_live)
 {
 	json_auto_t *answer = NULL;
 	json_t *grant;
@@ -55,11 +57,14 @@ static int read_grants(struct reconcile *reconcile)
 		remote_ask_all(reconcile->cli, "list", NULL, "jobs", &answer);
 
 	json_array_foreach (json_object_get(answer, "jobs"), i, grant)
-		if (output_is_live(grant) &&
-		    request_key_parse(output_text(grant, "key"), &key, NULL) ==
+		if (request_key_parse(output_text(grant, "key"), &key, NULL) ==
 			    0 &&
-		    strcmp(key.submitter, reconcile->section->submitter) == 0)
-			json_array_append(reconcile->grants, grant);
+		    strcmp(key.submitter, reconcile->section->submitter) == 0) {
+			json_object_set_new(reconcile->with_grant, key.job,
+					    json_true());
+			if (output_is_live(grant))
+				json_array_append(ret_live, grant);
+		}
 	return code;
 }
 
@@ -114,7 +119,7 @@ static void sort_grant(struct reconcile *reconcile, json_t *grant)
 		json_array_append(reconcile->over, grant);
 	if (state == LISTED_NOT)
 		reconcile->forgotten_count++;
-	if (state != LISTED_LIVE)
+	if (state < LISTED_LIVE)
 		json_array_append(reconcile->forgotten, grant);
 }
 
@@ -125,6 +130,41 @@ static void sort_grants(struct reconcile *reconcile)
 
 	json_array_foreach (reconcile->grants, i, grant)
 		sort_grant(reconcile, grant);
+}
+
+static void compare_running(struct reconcile *reconcile)
+{
+	const struct job_listing *first = reconcile->lists[0];
+
+	json_array_clear(reconcile->without_grant);
+	for (size_t i = 0; i < first->count; i++) {
+		const char *name = first->jobs[i].name;
+
+		if (listing_is_running(first, reconcile->lists[1], name) &&
+		    !json_object_get(reconcile->with_grant, name))
+			json_array_append_new(reconcile->without_grant,
+					      json_string(name));
+	}
+}
+
+/*
+ * Running jobs without a grant, where a job without options has one. A job may
+ * have begun since grants were read: they are read once more.
+ */
+static int find_without_grant(struct reconcile *reconcile)
+{
+	json_auto_t *ignored = json_array();
+	int code;
+
+	if (lane_expect(reconcile->config, NULL, "") == LANE_NONE)
+		return EXIT_DONE;
+	compare_running(reconcile);
+	if (json_array_size(reconcile->without_grant) == 0)
+		return EXIT_DONE;
+	code = read_grants(reconcile, ignored);
+	if (code == EXIT_DONE)
+		compare_running(reconcile);
+	return code;
 }
 
 static void mark(json_t *grants, const char *done)
@@ -226,12 +266,15 @@ static int work(struct reconcile *reconcile)
 		    remote_socket(reconcile->cli, REMOTE_MANAGER), &error) < 0)
 		code = fail_list(reconcile, &error);
 	if (code == EXIT_DONE)
-		code = read_grants(reconcile);
+		code = read_grants(reconcile, reconcile->grants);
 	if (code == EXIT_DONE)
 		code = read_lists(reconcile);
 	if (code != EXIT_DONE)
 		return code;
 	sort_grants(reconcile);
+	code = find_without_grant(reconcile);
+	if (code != EXIT_DONE)
+		return code;
 	code = release(reconcile);
 	if (reconcile_report(reconcile) != EXIT_DONE)
 		return EXIT_FAILED;
@@ -266,6 +309,8 @@ static int reconcile_run(struct cli *cli)
 	reconcile.over = json_array();
 	reconcile.forgotten = json_array();
 	reconcile.foreign = json_array();
+	reconcile.with_grant = json_object();
+	reconcile.without_grant = json_array();
 	code = work(&reconcile);
 	listing_destroy(reconcile.lists[0]);
 	listing_destroy(reconcile.lists[1]);
@@ -273,6 +318,8 @@ static int reconcile_run(struct cli *cli)
 	json_decref(reconcile.over);
 	json_decref(reconcile.forgotten);
 	json_decref(reconcile.foreign);
+	json_decref(reconcile.with_grant);
+	json_decref(reconcile.without_grant);
 	cli->manager = NULL;
 	config_destroy(reconcile.config);
 	return code;
@@ -286,7 +333,8 @@ const struct subcommand command_reconcile = {
 		"lists of its jobs, and\nreleases those whose jobs are over or "
 		"in neither list. It needs --force for more than\n8 grants of "
 		"unlisted jobs that are more than 5 % of all, and releases "
-		"nothing after a\nlist that fails or is empty.",
+		"nothing after a\nlist that fails or is empty. Running jobs "
+		"without a grant are reported.",
 	.options = options,
 	.run = reconcile_run,
 };

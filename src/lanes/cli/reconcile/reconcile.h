@@ -10,11 +10,13 @@ struct reconcile {
 	const struct reconcile_source *source;
 	struct config *config;
 	const struct config_job_manager *section;
-	json_t *grants; /* live ones of the submitter, as in `list` */
+	json_t *grants;     /* live ones of the submitter, as in `list` */
+	json_t *with_grant; /* names of its jobs, members of an object */
 	struct job_listing *lists[2];
 	size_t forgotten_count;
 	json_t *over; /* those of `forgotten` whose jobs are listed as over */
 	json_t *forgotten, *foreign; /* with `done` */
+	json_t *without_grant;       /* names of jobs */
 	const char *refusal; /* why not all were released; NULL: no reason */
 };
 

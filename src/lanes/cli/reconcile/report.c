@@ -7,6 +7,8 @@
 #include "lanes/cli/output.h"
 #include "lanes/cli/reconcile/reconcile.h"
 
+#define NAMES_SHOWN 16
+
 static char *done_text(const json_t *grant)
 {
 	const char *done = output_text(grant, "done");
@@ -39,6 +41,28 @@ static const struct column columns[] = {
 	{ 0 },
 };
 
+static void print_without_grant(const struct reconcile *reconcile)
+{
+	FILE *out = reconcile->cli->out;
+	size_t count = json_array_size(reconcile->without_grant);
+	const json_t *name;
+	size_t i;
+
+	if (count == 0)
+		return;
+	fprintf(out,
+		"%zu running jobs have no grant: they asked for none, their "
+		"hooks did not run, or it was released:",
+		count);
+	json_array_foreach (reconcile->without_grant, i, name)
+		if (i < NAMES_SHOWN)
+			fprintf(out, "%s %s", i > 0 ? "," : "",
+				json_string_value(name));
+	if (count > NAMES_SHOWN)
+		fprintf(out, " and %zu more", count - NAMES_SHOWN);
+	fputs("\n", out);
+}
+
 static void print(const struct reconcile *reconcile)
 {
 	struct cli *cli = reconcile->cli;
@@ -53,12 +77,13 @@ static void print(const struct reconcile *reconcile)
 		reconcile->section->submitter,
 		json_array_size(reconcile->forgotten),
 		reconcile->source->title);
+	print_without_grant(reconcile);
 }
 
 static int print_json(const struct reconcile *reconcile)
 {
 	json_auto_t *json =
-		json_pack("{s:s, s:s, s:b, s:i, s:[i, i], s:O, s:O, s:s}",
+		json_pack("{s:s, s:s, s:b, s:i, s:[i, i], s:O, s:O, s:O, s:s}",
 			  "job_manager", reconcile->source->option, "submitter",
 			  reconcile->section->submitter, "dry_run",
 			  cli_flag(reconcile->cli, "dry-run"), "live",
@@ -66,7 +91,7 @@ static int print_json(const struct reconcile *reconcile)
 			  (int)reconcile->lists[0]->line_count,
 			  (int)reconcile->lists[1]->line_count, "forgotten",
 			  reconcile->forgotten, "foreign", reconcile->foreign,
-			  "refusal",
+			  "without_grant", reconcile->without_grant, "refusal",
 			  reconcile->refusal ? reconcile->refusal : "");
 
 	return output_json(reconcile->cli, json);

@@ -55,16 +55,16 @@ static void slurm_states_are_read(void **state)
 
 	assert_int_equal(listing->line_count, 10);
 	assert_int_equal(listing->count, 10);
-	assert_int_equal(listing_state(listing, "5"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "5"), LISTED_RUNNING);
 	assert_int_equal(listing_state(listing, "6"), LISTED_OVER);
 	assert_int_equal(listing_state(listing, "7"), LISTED_LIVE);
 	assert_int_equal(listing_state(listing, "8"), LISTED_LIVE);
 	assert_int_equal(listing_state(listing, "9"), LISTED_LIVE);
-	assert_int_equal(listing_state(listing, "10"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "10"), LISTED_RUNNING);
 	assert_int_equal(listing_state(listing, "11"), LISTED_OVER);
 	assert_int_equal(listing_state(listing, "12"), LISTED_LIVE);
 	assert_int_equal(listing_state(listing, "13"), LISTED_LIVE);
-	assert_int_equal(listing_state(listing, "4294967295"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "4294967295"), LISTED_RUNNING);
 	assert_int_equal(listing_state(listing, "14"), LISTED_NOT);
 	assert_int_equal(listing_state(listing, ""), LISTED_NOT);
 	assert_int_equal(listing_state(listing, "55555555555555555555"),
@@ -80,7 +80,7 @@ static void a_job_of_an_array_goes_by_its_own_id(void **state)
 					    "1|1_[2-7,9,11%2]|PENDING\n"
 					    "20|19_[1,3,5...]|PENDING\n");
 
-	assert_int_equal(listing_state(listing, "4"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "4"), LISTED_RUNNING);
 	assert_int_equal(listing_state(listing, "5"), LISTED_OVER);
 	assert_int_equal(listing_state(listing, "1"), LISTED_LIVE);
 	assert_int_equal(listing_state(listing, "20"), LISTED_LIVE);
@@ -95,7 +95,8 @@ static void a_component_that_lives_keeps_the_leaders_grant(void **state)
 					    "12|12+0|CANCELLED\n"
 					    "13|12+1|TIMEOUT\n");
 
-	assert_int_equal(listing_state(listing, "8"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "8"), LISTED_RUNNING);
+	/* Its own grant would be none: it does not lack one. */
 	assert_int_equal(listing_state(listing, "9"), LISTED_LIVE);
 	assert_int_equal(listing_state(listing, "12"), LISTED_OVER);
 	assert_int_equal(listing_state(listing, "13"), LISTED_OVER);
@@ -204,7 +205,7 @@ static void a_huge_list_is_taken(void **state)
 			       i % 2 ? "RUNNING" : "TIMEOUT");
 	listing = parsed(listing_parse_slurm, text);
 	assert_int_equal(listing->count, COUNT);
-	assert_int_equal(listing_state(listing, "199999"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "199999"), LISTED_RUNNING);
 	assert_int_equal(listing_state(listing, "199998"), LISTED_OVER);
 	free(text);
 }
@@ -221,7 +222,7 @@ static void flux_states_are_read(void **state)
 
 	assert_int_equal(listing->line_count, 6);
 	assert_int_equal(listing_state(listing, "fMFBCC7"), LISTED_LIVE);
-	assert_int_equal(listing_state(listing, "fHyQn7y"), LISTED_LIVE);
+	assert_int_equal(listing_state(listing, "fHyQn7y"), LISTED_RUNNING);
 	assert_int_equal(listing_state(listing, "fEj8MLB"), LISTED_LIVE);
 	assert_int_equal(listing_state(listing, "fBFW31H"), LISTED_OVER);
 	assert_int_equal(listing_state(listing, "fzzzzzzzzzzz"), LISTED_LIVE);
@@ -283,6 +284,26 @@ static void all_of_several_need_force(void **state)
 	assert_false(listing_is_much(2, 3));
 }
 
+static void only_what_both_lists_have_as_running_runs(void **state)
+{
+	_auto_(listing_destroyp) struct job_listing *first =
+		parsed(listing_parse_slurm,
+		       "1|1|RUNNING\n2|2|SUSPENDED\n3|3|RUNNING\n"
+		       "4|4|PENDING\n8|8+0|RUNNING\n9|8+1|RUNNING\n");
+	_auto_(listing_destroyp) struct job_listing *second =
+		parsed(listing_parse_slurm,
+		       "1|1|RUNNING\n2|2|RUNNING\n3|3|COMPLETED\n"
+		       "4|4|RUNNING\n8|8+0|RUNNING\n9|8+1|RUNNING\n");
+
+	assert_true(listing_is_running(first, second, "1"));
+	assert_true(listing_is_running(first, second, "2"));
+	assert_false(listing_is_running(first, second, "3"));
+	assert_false(listing_is_running(first, second, "4"));
+	assert_true(listing_is_running(first, second, "8"));
+	assert_false(listing_is_running(first, second, "9"));
+	assert_false(listing_is_running(first, second, "5"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +319,7 @@ int main(void)
 		cmocka_unit_test(flux_states_are_read),
 		cmocka_unit_test(flux_lists_are_refused_as_a_whole),
 		cmocka_unit_test(only_names_that_hooks_make_are_judged),
+		cmocka_unit_test(only_what_both_lists_have_as_running_runs),
 		cmocka_unit_test(more_than_eight_and_a_twentieth_need_force),
 		cmocka_unit_test(all_of_several_need_force),
 	};
