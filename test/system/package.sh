@@ -40,7 +40,8 @@ touch "$work/tree/usr/lib/fairlead/slurm/prolog"
 expect_exit 0 make --no-print-directory -C "$root" install DESTDIR="$work/tree"
 names() { # of files, as either has them
 	sed 's,^\.,,; s,^/lib/,/usr/lib/,; s,\.gz$,,' | grep -v '/$' |
-		grep -v '^/usr/share/doc/.*/\(changelog\|copyright\)$' | sort
+		grep -v '^/usr/share/doc/.*/\(changelog\|copyright\)$' |
+		grep -v '^/usr/lib/fairlead/flux/' | sort # no package has the plugins
 }
 for package in "$work"/out/*.deb; do
 	dpkg-deb --fsys-tarfile "$package" | tar -tf -
