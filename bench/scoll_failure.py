@@ -29,7 +29,7 @@ def run(options):
                 f"{scoll.median(runs, 'lost'):.0f}",
                 scoll.median(runs, "next_ns", 1e-6)])
     report.table(f"a broadcast over {NODES} processes, net, binomial, R {R_MS} ms, "
-                 f"P {P_MS} ms, with failed nodes of whom nobody knows", [
+                 f"P {P_MS} ms, with failed nodes unknown to discovery", [
                      "what", "ends after ms, median", "worst",
                      "(depth + 1) R + P", "worst over it", "lost",
                      "next one, to the others, ms"], rows)

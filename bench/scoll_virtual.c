@@ -112,7 +112,7 @@ static struct team *group_make(struct cluster *cluster)
 	if (team_create(cluster, 0, nodes, cluster->count, true, &team) < 0)
 		cluster_fail(cluster, "no group");
 	free(nodes);
-	while (!team->was_told && transport_timeline_run(cluster->timeline))
+	while (!team->was_notified && transport_timeline_run(cluster->timeline))
 		;
 	if (team->group == NULL)
 		cluster_fail(cluster, "no group: %d", team->status);

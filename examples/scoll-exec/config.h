@@ -41,9 +41,9 @@ struct exec_config {
 	char port[8]; /* as a text */
 	bool is_root_allowed;
 	/*
-	 * For emulated nodes, which share a munged: it calls a credential of
-	 * which another node has heard a replay. What this node has seen
-	 * itself is refused all the same.
+	 * For emulated nodes, which share a munged: it reports a replay for a
+	 * credential that another node has decoded. A node still refuses
+	 * credentials that it has seen itself.
 	 */
 	bool is_munged_shared;
 	uint32_t timeout_max_ms;

@@ -13,7 +13,7 @@
 #define TALK_FRAME_MAX (4 * 1024 * 1024)
 
 /*
- * Connect; *ret_uid is as whom the daemon was started. -EPERM: neither as root
+ * Connect; *ret_uid is the uid that the daemon runs as. -EPERM: neither as root
  * nor as we; -ENOENT, -ECONNREFUSED, ...
  */
 int talk_connect(const char *path, int *ret_fd, uid_t *ret_uid,

@@ -56,8 +56,9 @@ static int address_take(struct link_ep *ep)
 }
 
 /*
- * Those that were inserted before. The vector is not changed meanwhile. Whom no
- * rail leads to is refused when it is sent to: other endpoints may.
+ * Those that were inserted before. The vector is not changed meanwhile. An
+ * address that no rail leads to is refused when it is sent to: other endpoints
+ * may reach it.
  */
 static int peers_add(struct link_ep *ep)
 {
@@ -122,8 +123,9 @@ void rails_close(struct link_ep *ep)
 }
 
 /*
- * It may be tried again, and finds nothing of this time. shm of 1.17 never forgets
- * the shared memory of this process by its name: so there is another one then.
+ * It may be tried again, and finds nothing of this time. shm of 1.17 never
+ * forgets the shared memory of this process by its name: so there is another
+ * one then.
  */
 static void enable_undo(struct link_ep *ep)
 {
@@ -155,8 +157,8 @@ static int local_open(struct link_ep *ep, bool is_only)
 }
 
 /*
- * Which rail of the link it is. With another number than before, it may have another
- * lock.
+ * Which rail of the link it is. With another number than before, it may have
+ * another lock.
  */
 static void rail_lay(struct rail *rail, unsigned int which)
 {
@@ -183,7 +185,9 @@ static int rails_open(struct link_ep *ep)
 	if (cores->cores[0].way == RAIL_SHARED) {
 		bool is_only = cores->count == 1;
 		result = local_open(ep, is_only);
-		/* All are reached by the fabric then; not for want of memory. */
+		/*
+		 * All are reached by the fabric then; not for want of memory.
+		 */
 		if (result != 0 && result != -FI_ENOMEM && !is_only) {
 			next = 1;
 			result = 0;
@@ -236,8 +240,9 @@ static int open_all(struct link_ep *ep)
 }
 
 /*
- * Who said a service only, and no node, is somewhere else when the place is taken:
- * programs that exchange addresses by other ways, all with one service, do so.
+ * Who said a service only, and no node, is somewhere else when the place is
+ * taken: programs that exchange addresses by other ways, all with one service,
+ * do so.
  */
 static bool moves(struct link_ep *ep, int result)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What an endpoint with several fabric rails has for each peer that they lead
- * to, by the number of the peer's endpoint: it stays when an address is removed,
- * and is there for who is not in the vector. Fabric rails share one lock then,
- * which is held in all that follows.
+ * to, by the number of the peer's endpoint: it stays when an address is
+ * removed, and is there for who is not in the vector. Fabric rails share one
+ * lock then, which is held in all that follows.
  */
 #pragma once
 
@@ -43,7 +43,7 @@ struct flows {
 	unsigned int expected;    /* answers that will come */
 	struct stripes *stripes;  /* what is being read */
 	struct stripes *over;     /* of that, what has ended */
-	struct flow *reading;     /* from whom more is to be read */
+	struct flow *reading;     /* flows with more to be read */
 	bool can_read;            /* since it was tried last, perhaps */
 	bool is_short;            /* of memory to read pieces by other rails */
 	struct link_lock working; /* what was not begun with: */
@@ -80,16 +80,17 @@ int flows_open(struct link_ep *ep);
 /* Whether frames wait to be sent. */
 bool flows_have_unsent(const struct flows *flows);
 /*
- * Sends the acknowledgements that are due: their peers need not check whether we
- * are there. No rail is locked.
+ * Sends the acknowledgements that are due: their peers need not check whether
+ * we are there. No rail is locked.
  */
 void flows_finish(struct link_ep *ep);
 void flows_close(struct link_ep *ep);
 /* Sends what waits, and sees to it that it arrives. */
 void flows_go_on(struct link_ep *ep, bool has_events);
 /*
- * The flow to who is not in the vector, which is made: of all there are LINK_FLOWS
- * then. As flow_get(); -FI_EHOSTUNREACH where there are too many as well.
+ * The flow to who is not in the vector, which is made: of all there are
+ * LINK_FLOWS then. As flow_get(); -FI_EHOSTUNREACH where there are too many as
+ * well.
  */
 int flows_admit(struct link_ep *ep, const struct link_address *address,
 		struct flow **ret_flow);
@@ -98,7 +99,9 @@ void flows_each_silent(struct rail *rail, loss_report *report, void *arg);
 
 /* --- flow.c: one of them --- */
 
-/* The flow to an endpoint, which is made. -FI_ENOMEM; -FI_EHOSTUNREACH: no way. */
+/*
+ * The flow to an endpoint, which is made. -FI_ENOMEM; -FI_EHOSTUNREACH: no way.
+ */
 int flow_get(struct link_ep *ep, const struct link_address *address,
 	     struct flow **ret_flow);
 struct flow *flow_find(struct link_ep *ep, uint64_t number);
@@ -124,8 +127,8 @@ void flow_slab_back(struct slab *slab, int error);
 /* The peer is not reached by a rail any more, says its core. */
 void flow_rail_failed(struct flow *flow, struct rail *rail, int error);
 /*
- * Nobody is there any more, says the node to which a rail leads. Returns whether it
- * has not said so before.
+ * Nobody is there any more, says the node to which a rail leads. Returns
+ * whether it has not said so before.
  */
 bool flow_refused(struct flow *flow, struct rail *rail);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cores that choose keys, or want virtual addresses, where the program has one key
- * for a region and offsets in it (or the other way round): so who wants to reach it asks its owner once what
- * the core has for them, and is notified when the region is closed.
- * Until the answer is there an access is -FI_EAGAIN. One that fails is tried once
- * more if the owner has another key by then.
+ * Cores that choose keys, or want virtual addresses, where the program has one
+ * key for a region and offsets in it (or the other way round): so who wants to
+ * reach it asks its owner once what the core has for them, and is notified when
+ * the region is closed. Until the answer is there an access is -FI_EAGAIN. One
+ * that fails is tried once more if the owner has another key by then.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 
 enum link_key_state {
 	KEY_ASKED,
-	KEY_TOLD,
+	KEY_KNOWN,
 	KEY_REFUSED, /* which the next access says, and then it is forgotten */
 };
 
@@ -103,7 +103,7 @@ static ssize_t range_translate(struct rail *rail, struct peer *peer,
 	if (known == NULL)
 		return key_ask(rail, peer, from->key);
 	switch (known->state) {
-	case KEY_TOLD:
+	case KEY_KNOWN:
 		address = from->addr;
 		if (rail->ep->domain->is_virtual)
 			address -= known->base;
@@ -139,7 +139,7 @@ void key_answered(struct rail *rail, uint64_t number, uint64_t key, int error,
 
 	if (known == NULL || known->state != KEY_ASKED)
 		return;
-	known->state = error == 0 ? KEY_TOLD : KEY_REFUSED;
+	known->state = error == 0 ? KEY_KNOWN : KEY_REFUSED;
 	/* Want of memory is the owner's: it is not asked for ever. */
 	known->error = error == FI_ENOMEM || error == FI_EAGAIN
 			       ? FI_EKEYREJECTED
@@ -167,7 +167,7 @@ void key_doubt(struct rail *rail, uint64_t number, uint64_t key, uint64_t core)
 {
 	struct known_key *known = key_find(rail, number, key);
 
-	if (known != NULL && known->state == KEY_TOLD && known->core == core)
+	if (known != NULL && known->state == KEY_KNOWN && known->core == core)
 		key_drop(rail, known);
 }
 

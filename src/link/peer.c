@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whom an endpoint knows, and how each of its rails reaches them. */
+/* The peers that an endpoint knows, and how each of its rails reaches them. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,10 @@ uint64_t source_now(const struct link_ep *ep, uint64_t source, uint64_t number)
 	return number == 0 ? SOURCE_UNKNOWN : number | SOURCE_BY_NUMBER;
 }
 
-/* Whom messages of a core's address are from: of several of one peer, the first. */
+/*
+ * The peer that messages from a core's address are from: of several addresses
+ * of one peer, the first.
+ */
 static int source_set(struct rail *rail, fi_addr_t core, fi_addr_t address,
 		      uint64_t number)
 {
@@ -131,7 +134,7 @@ static struct peer *peer_place(struct link_ep *ep, fi_addr_t address)
 	return chunk == NULL ? NULL : &chunk[address % AV_CHUNK];
 }
 
-/* Whom several rails lead to is reached by any of them. */
+/* A peer that several rails lead to is reached by any of them. */
 static int flow_join(struct link_ep *ep, struct peer *peer, fi_addr_t address,
 		     const struct link_address *to)
 {
@@ -151,8 +154,8 @@ static int flow_join(struct link_ep *ep, struct peer *peer, fi_addr_t address,
 }
 
 /*
- * The core knows it already, and may have named it as a sender: it goes on as the
- * one in the vector.
+ * The core knows it already, and may have named it as a sender: it goes on as
+ * the one in the vector.
  */
 static bool unlisted_adopt(struct rail *rail, struct peer *peer,
 			   fi_addr_t address)
@@ -174,8 +177,9 @@ static bool unlisted_adopt(struct rail *rail, struct peer *peer,
 }
 
 /*
- * Who is removed may wait for answers: it goes on as its twin, or as an unlisted peer that
- * takes its place in the core. 0, and who that is (or NULL); -FI_ENOMEM.
+ * Who is removed may wait for answers: it goes on as its twin, or as an
+ * unlisted peer that takes its place in the core. 0, and who that is (or NULL);
+ * -FI_ENOMEM.
  */
 static int heir_of(struct rail *rail, struct peer *peer, fi_addr_t address,
 		   fi_addr_t twin, struct peer **ret_heir)
@@ -275,8 +279,8 @@ static void peer_leave(struct link_ep *ep, struct peer *peer, fi_addr_t address)
 /* --- who comes and goes --- */
 
 /*
- * By each of the rails that can. Where memory is short by none: the peer would take
- * another way to us than we to it.
+ * By each of the rails that can. Where memory is short by none: the peer would
+ * take another way to us than we to it.
  */
 static int peer_insert(struct link_ep *ep, struct peer *peer, fi_addr_t address,
 		       const struct link_address *to)
@@ -324,7 +328,9 @@ int ep_peer_add(struct link_ep *ep, fi_addr_t address,
 		peer_leave(ep, peer, address);
 		return result;
 	}
-	/* A fabric may know better; without one it is lost, and sends say so. */
+	/*
+	 * A fabric may know better; without one it is lost, and sends say so.
+	 */
 	if (result == 0)
 		peer->is_lost = false;
 	else if (peer->is_lost)

@@ -38,7 +38,9 @@ struct peer {
 #define SOURCE_BY_NUMBER (UINT64_C(1) << 63)
 #define SOURCE_UNKNOWN   (UINT64_MAX - 1)
 
-/* What it is of who leaves the vector: its other address there, or its number. */
+/*
+ * What it is of who leaves the vector: its other address there, or its number.
+ */
 static inline uint64_t source_left(uint64_t number, fi_addr_t twin)
 {
 	return twin != FI_ADDR_NOTAVAIL ? twin : number | SOURCE_BY_NUMBER;
@@ -65,13 +67,13 @@ int ep_peer_prepare(struct link_ep *ep, fi_addr_t address);
 /* It is removed. */
 void ep_peer_remove(struct link_ep *ep, fi_addr_t address);
 /*
- * Gives its place at a core back, or keeps it for what may still come; messages from
- * there, if they are a source's, are its twin's then. The rail is locked.
+ * Gives its place at a core back, or keeps it for what may still come; messages
+ * from there, if they are a source's, are its twin's then. The rail is locked.
  */
 void core_release(struct rail *rail, struct peer *peer, uint64_t source,
 		  fi_addr_t twin);
 /*
- * Whom a message is from while matching is locked: who is about to become known, or
- * is no more, by number, which the message says (or 0).
+ * The source of a message while matching is locked. The number, which the
+ * message says (or 0), finds a peer that is just being added or was removed.
  */
 uint64_t source_now(const struct link_ep *ep, uint64_t source, uint64_t number);

@@ -89,7 +89,7 @@ struct flight *flight_between(struct sim_network *network, struct machine *from,
 
 /* --- the end of connections --- */
 
-/* This side is told; it may have closed itself. */
+/* This side is notified; it may have closed itself. */
 static void tell_closed(struct sim_network *network,
 			struct sim_connection *connection, unsigned int side)
 {

@@ -52,7 +52,7 @@ enum flight_kind {
 	FLIGHT_FRAME,
 	FLIGHT_LATE,   /* a frame between machines */
 	FLIGHT_CLOSED, /* the other side learns of the end */
-	FLIGHT_OWN,    /* the own side is told that it is over */
+	FLIGHT_OWN,    /* the own side is notified of the end */
 };
 
 struct flight {

@@ -49,9 +49,9 @@ static struct team *team_of(struct cluster *cluster, uint32_t owner,
 	assert_int_equal(
 		team_create(cluster, owner, nodes, count, is_now, &team), 0);
 	free(nodes);
-	while (!team->was_told && transport_timeline_run(cluster->timeline))
+	while (!team->was_notified && transport_timeline_run(cluster->timeline))
 		;
-	assert_true(team->was_told);
+	assert_true(team->was_notified);
 	return team;
 }
 

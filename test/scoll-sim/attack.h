@@ -12,5 +12,5 @@ struct attacker;
 /* It listens from now on. */
 struct attacker *attacker_create(struct cluster *cluster);
 void attacker_destroy(struct attacker *attacker);
-/* False: it has not heard anything yet. */
+/* False: it has not received anything yet. */
 bool attacker_strike(struct attacker *attacker, enum chaos how);

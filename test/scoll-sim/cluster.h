@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A cluster of the collectives in one process and in virtual time: each member
- * is a real struct scoll_core, with a discovery that is told, on a simulated
+ * is a real struct scoll_core, with a discovery that tests set, on a simulated
  * network. Everything random comes from the seed.
  *
  * The test service (service.c) runs on every member. It holds the library to
@@ -74,12 +74,12 @@ struct cluster_options {
 	bool is_sealed;
 	/*
 	 * Member 0 knows where everybody is, and shares it; the others know
-	 * what they are told by messages. Needs seals.
+	 * what they learn from messages. Needs seals.
 	 */
 	bool is_first_alone_in_knowing;
 	/* One discovery for all, counts instead of lists: for very many. */
 	bool is_lean;
-	/* Members find out by themselves who lives; 0: they are told. */
+	/* Members gossip; 0: tests set their discovery. */
 	uint64_t gossip_cycle_ns;
 	uint32_t gossip_lost_ppm; /* of its messages */
 	uint64_t
@@ -184,19 +184,19 @@ struct member *cluster_member(struct cluster *cluster, scoll_nid_t nid);
 
 /* --- what befalls members --- */
 
-/* Memory, buffers, regions: gone at once. Nobody is told. */
+/* Memory, buffers, regions: gone at once. No discovery is updated. */
 void cluster_crash(struct cluster *cluster, uint32_t index);
-/* A new life with a new nonce. Nobody is told. */
+/* A new life with a new nonce. No discovery is updated. */
 void cluster_boot(struct cluster *cluster, uint32_t index);
 /* It stops in good order, and is closed when it is idle. */
 void cluster_leave(struct cluster *cluster, uint32_t index);
 void cluster_pause(struct cluster *cluster, uint32_t index, uint64_t until_ns);
-/* Its gossip was not heard, or it heard none, until then. */
+/* No gossip went from it or to it until then. */
 void cluster_away(struct cluster *cluster, uint32_t index, uint64_t until_ns);
 void cluster_disturb(struct cluster *cluster, uint32_t index);
 /* Members may not agree on who lives for a while. */
 void cluster_unsettle(struct cluster *cluster);
-/* The member's discovery is told. */
+/* Update the member's discovery. */
 void cluster_tell(struct cluster *cluster, uint32_t index, uint32_t about,
 		  enum scoll_liveness news);
 void cluster_tell_all(struct cluster *cluster, uint32_t about,
@@ -228,9 +228,9 @@ struct team {
 	uint64_t owner_life;
 	scoll_group_t *group; /* NULL: not there (yet, or any more) */
 	bool is_oob, is_closed;
-	bool was_told;   /* its callback was called */
-	int status;      /* of it */
-	uint32_t *nodes; /* indexes of members, in the order of the group */
+	bool was_notified; /* its callback was called */
+	int status;        /* of it */
+	uint32_t *nodes;   /* indexes of members, in the order of the group */
 	uint32_t node_count;
 	uint32_t entity_count;
 	uint64_t made_ns;
@@ -278,8 +278,8 @@ enum job_state {
 struct job_node {
 	int32_t parent; /* index of a member; -1: not known */
 	uint64_t life;
-	uint64_t run_ns;  /* its incoming_request */
-	uint64_t told_ns; /* its parent's service heard of its end */
+	uint64_t run_ns;              /* its incoming_request */
+	uint64_t reported_ns;         /* its parent's service saw its end */
 	uint8_t pre_count, run_count; /* in all its lives */
 	uint8_t conduct;
 	bool is_member;

@@ -14,16 +14,16 @@
 
 /* --- groups --- */
 
-static void immediate_group_G01_G03_is_known_before_its_maker_is_told(
+static void immediate_group_G01_G03_is_known_before_its_maker_is_notified(
 	void **state)
 {
 	struct cluster_options options = plain(13);
 	struct cluster *cluster = cluster_create(&options);
 	struct team *team = team_of_all(cluster, 5, true);
 
-	assert_false(team->was_told);
+	assert_false(team->was_notified);
 	assert_null(team->group);
-	while (!team->was_told)
+	while (!team->was_notified)
 		assert_true(transport_timeline_run(cluster->timeline));
 	assert_int_equal(team->status, 0);
 	assert_groups(cluster, 5, 1);
@@ -42,7 +42,7 @@ static void immediate_group_G01_that_fails_leaves_nothing(void **state)
 	cluster_crash(cluster, 7);
 	team = team_of_all(cluster, 5, true);
 	cluster_run_until(cluster, 2 * CLUSTER_SECOND);
-	assert_true(team->was_told);
+	assert_true(team->was_notified);
 	assert_true(team->status < 0);
 	assert_null(team->group);
 	cluster_run(cluster);
@@ -69,7 +69,7 @@ static void delayed_group_G02_G03_travels_with_the_first_broadcast(void **state)
 	struct team *team = team_of_all(cluster, 2, false);
 	uint64_t first, second, third;
 
-	assert_true(team->was_told);
+	assert_true(team->was_notified);
 	assert_non_null(team->group);
 	cluster_run_until(cluster, CLUSTER_SECOND);
 	assert_int_equal(messages(cluster), 0);
@@ -95,7 +95,7 @@ static void large_group_G04_has_to_be_immediate(void **state)
 
 	assert_int_equal(team_create(cluster, 0, nodes, 200, false, &team),
 			 -EMSGSIZE);
-	assert_false(team->was_told);
+	assert_false(team->was_notified);
 	assert_int_equal(team_create(cluster, 0, nodes, 200, true, &team), 0);
 	cluster_run_until(cluster, CLUSTER_SECOND);
 	assert_non_null(team->group);
@@ -309,7 +309,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			immediate_group_G01_G03_is_known_before_its_maker_is_told),
+			immediate_group_G01_G03_is_known_before_its_maker_is_notified),
 		cmocka_unit_test(immediate_group_G01_that_fails_leaves_nothing),
 		cmocka_unit_test(
 			delayed_group_G02_G03_travels_with_the_first_broadcast),

@@ -77,7 +77,7 @@ static void same_seed_S02_fails_in_the_same_way(void **state)
 	}
 }
 
-/* What a member is told moves its state, and sends nothing. */
+/* News change the state of a member, and send nothing. */
 static void states_S02_of_members_are_in_the_hash(void **state)
 {
 	struct cluster_options options = plain(8);
@@ -101,7 +101,7 @@ struct crash_results {
 
 /*
  * The victim crashes after `steps` events. The oracle looks at the end: all
- * have run it, or those who have not are told. False: it was over before.
+ * have run it, or those that have not are reported. False: it was over before.
  */
 static bool crash_after(const struct cluster_options *options,
 			const struct job_options *wanted, uint32_t victim,

@@ -21,20 +21,21 @@ static void children_O04_O05_are_waited_for_by_their_depth(void **state)
 	struct job *job;
 
 	for (uint32_t i = 1; i < 8; i++)
-		cluster_crash(cluster, i); /* and nobody is told */
+		cluster_crash(cluster, i); /* and no discovery is updated */
 	job = job_start(team, &small);
 	cluster_run_jobs(cluster);
 	assert_int_equal(job->failure_count, 7);
-	assert_true(job->nodes[4].told_ns - job->sent_ns ==
+	assert_true(job->nodes[4].reported_ns - job->sent_ns ==
 		    3 * R_NS + CLUSTER_SECOND);
-	assert_true(job->nodes[2].told_ns - job->sent_ns ==
+	assert_true(job->nodes[2].reported_ns - job->sent_ns ==
 		    2 * R_NS + CLUSTER_SECOND);
-	assert_true(job->nodes[1].told_ns - job->sent_ns ==
+	assert_true(job->nodes[1].reported_ns - job->sent_ns ==
 		    R_NS + CLUSTER_SECOND);
 	cluster_destroy(cluster);
 }
 
-static void subtree_E06_E03_that_is_not_reached_is_told_as_a_whole(void **state)
+static void subtree_E06_E03_that_is_not_reached_is_reported_as_a_whole(
+	void **state)
 {
 	struct cluster_options options = plain(16);
 	struct cluster *cluster = cluster_create(&options);
@@ -127,10 +128,10 @@ static void reply_does_not_wait_behind_bulk_data_of_others(void **state)
 	cluster->members[0].is_slow = true;
 	transport_sim_slow(cluster->members[0].port, 50000);
 	job = job_start(oob_of_all(cluster, 2), &small);
-	while (job->nodes[1].told_ns == 0)
+	while (job->nodes[1].reported_ns == 0)
 		transport_timeline_run(cluster->timeline);
 	assert_false(job->nodes[1].is_failed);
-	assert_true(job->nodes[1].told_ns - job->sent_ns < CLUSTER_MS);
+	assert_true(job->nodes[1].reported_ns - job->sent_ns < CLUSTER_MS);
 	cluster_run_jobs(cluster);
 	cluster_destroy(cluster);
 }
@@ -235,7 +236,9 @@ static void member_D03_that_has_just_started_does_no_work(void **state)
 	cluster_destroy(cluster);
 }
 
-/* I7: when stealth is over, all have dropped the old group, and none the new. */
+/*
+ * I7: when stealth is over, all have dropped the old group, and none the new.
+ */
 static void reboot_D07_L04_ends_old_groups_before_new_ones_are_made(
 	void **state)
 {
@@ -254,7 +257,9 @@ static void reboot_D07_L04_ends_old_groups_before_new_ones_are_made(
 	while (discovery_is_stealthy(member_discovery(&cluster->members[4])))
 		transport_timeline_run(cluster->timeline);
 	assert_groups(cluster, 4, 0);
-	/* It may still be dead to some: only then is it heard again. */
+	/*
+	 * It may still be dead to some: only then does its gossip count again.
+	 */
 	cluster_run_until(cluster,
 			  cluster_now_ns(cluster) +
 				  gossip_bounds_of(16).age_max * CYCLE_NS);
@@ -274,7 +279,7 @@ int main(void)
 		cmocka_unit_test(
 			children_O04_O05_are_waited_for_by_their_depth),
 		cmocka_unit_test(
-			subtree_E06_E03_that_is_not_reached_is_told_as_a_whole),
+			subtree_E06_E03_that_is_not_reached_is_reported_as_a_whole),
 		cmocka_unit_test(reply_E05_to_a_parent_that_died_is_given_up),
 		cmocka_unit_test(late_reply_M03_meets_no_buffer),
 		cmocka_unit_test(

@@ -29,8 +29,8 @@ static uint64_t word_of(const struct member *member, uint32_t about)
 }
 
 /*
- * What has changed in its view excuses failures of those whom it is about: a
- * verdict of gossip is news that nobody else tells the oracle.
+ * What has changed in its view excuses failures of the nodes concerned: a
+ * verdict of gossip reaches the oracle in no other way.
  */
 static void watch(struct member *member)
 {

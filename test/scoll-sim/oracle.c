@@ -66,9 +66,9 @@ static bool node_is_excused(const struct job *job, uint32_t index)
 	if (was_disturbed(member, job->sent_ns))
 		return true;
 	/*
-	 * Who was reborn or misled has forgotten the group; so has who heard
-	 * of its maker's reboot when the maker had made it already, and knew
-	 * nothing of the maker's earlier start.
+	 * A node that was reborn or misled has forgotten the group; so has one
+	 * that saw its maker's reboot when the maker had made it already, and
+	 * knew nothing of the maker's earlier start.
 	 */
 	if (node->is_groupless &&
 	    (was_disturbed(member, job->team->made_ns) ||
@@ -146,7 +146,7 @@ static void failures_read(struct job *job, const scoll_request_t *request)
 			job_fail(job, "I9: a failure is listed twice",
 				 member->index);
 		if (!node->is_member && member->index != job->root)
-			job_fail(job, "I9: a failure of a stranger",
+			job_fail(job, "I9: a failure of a node outside",
 				 member->index);
 		node->is_failed = true;
 		node->is_missed = failure.type == SCOLL_ERROR_PEER_DEAD ||
@@ -216,7 +216,7 @@ static void node_check(struct job *job, uint32_t index)
 				 : "I2: not failed, and executed twice",
 			 index);
 	if (node->has_erred && index != job->root)
-		job_fail(job, "I9: its error was not told", index);
+		job_fail(job, "I9: its error was not reported", index);
 	if (!cluster->options.is_lean && !node->has_answered &&
 	    !node->has_erred && !answer_is_excused(job, index) &&
 	    !job->is_disturbed)
@@ -296,10 +296,10 @@ void oracle_quiet(struct cluster *cluster)
 	for (uint32_t i = 0; i < cluster->team_count; i++) {
 		const struct team *team = cluster->teams[i];
 
-		if (!team->was_told && team->status == 0 &&
+		if (!team->was_notified && team->status == 0 &&
 		    cluster->members[team->owner].life == team->owner_life &&
 		    cluster->members[team->owner].core != NULL)
-			cluster_fail(cluster, "%s: its maker is never told",
+			cluster_fail(cluster, "%s: its maker is never notified",
 				     team->name);
 	}
 }

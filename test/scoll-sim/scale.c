@@ -7,7 +7,7 @@
  * together cannot beat 2 T*. What a tree may need above it has a bound, too.
  * Of the latency the receiver's gap is the last part.
  *
- * Discovery is told nothing here, and all live: 100,000 members do not gossip in
+ * Discovery is not updated here, and all live: 100,000 members do not gossip in
  * one process. Gossip of so many is by a model that tracks a few of them
  * (bench/scoll_gossip), and by the shipped code up to 10,000.
  */
@@ -194,7 +194,9 @@ static void run_engine(void)
 
 /* --- clusters --- */
 
-/* Each member's service is asked for all members: the square of their number. */
+/*
+ * Each member's service is asked for all members: the square of their number.
+ */
 static int run_oob(uint32_t node_count)
 {
 	struct cluster_options options = {
@@ -250,7 +252,7 @@ static int run_tree(uint32_t node_count, scoll_tree_type_t tree,
 	start = end;
 	if (team_create(cluster, 0, nodes, node_count, true, &team) < 0)
 		return 1;
-	while (!team->was_told && transport_timeline_run(cluster->timeline))
+	while (!team->was_notified && transport_timeline_run(cluster->timeline))
 		;
 	end = moment_now(cluster);
 	say("group made", &start, &end);
@@ -272,8 +274,8 @@ int scale_run(uint32_t node_count)
 	int result = 0;
 
 	run_engine();
-	printf("a receiver has a gap as a sender has; discovery is told "
-	       "nothing: "
+	printf("a receiver has a gap as a sender has; discovery is not "
+	       "updated: "
 	       "gossip of so many is by a model (bench/run scoll_gossip)\n");
 	if (cost_optimum(LATENCY_NS / GAP_NS, 1, node_count, &optimum_ns) < 0)
 		return 1;

@@ -448,7 +448,7 @@ static void finish(struct scenario *scenario)
 	uint64_t start_ns;
 
 	calm_down(scenario);
-	/* All deadlines, and everybody has heard of everything. */
+	/* All deadlines, and all news have arrived. */
 	start_ns = cluster_now_ns(cluster);
 	cluster_run_jobs(cluster);
 	cluster_run_until(cluster,

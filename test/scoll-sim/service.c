@@ -387,7 +387,7 @@ static void bulk_check(struct visit *visit)
 	if (request->srq_bulk_len == 0 || visit->is_root)
 		return;
 	if (request->srq_bulk_status < 0) {
-		/* The library has told the parent; we must not. */
+		/* The library has replied to the parent; we must not. */
 		cluster_hit(cluster_of(visit), "bulk data did not arrive");
 		visit->is_library_reply = true;
 		visit->has_erred = true;
@@ -556,7 +556,7 @@ static void incoming_reply(scoll_reply_t *reply)
 		part_read(visit, reply);
 	}
 	child->is_ended = reply->srp_is_last;
-	visit->job->nodes[child->index].told_ns = cluster_now_ns(cluster);
+	visit->job->nodes[child->index].reported_ns = cluster_now_ns(cluster);
 	child->status = reply->srp_status;
 	if (reply->srp_buf != NULL)
 		buffer_return(visit, reply);

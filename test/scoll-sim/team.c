@@ -79,13 +79,13 @@ static void created(int status, scoll_group_t *group, const void *private)
 	struct cluster *cluster = team->cluster;
 
 	cluster_trace(cluster, "%s: %d", team->name, status);
-	if (team->was_told)
-		cluster_fail(cluster, "%s: told twice that it is there",
+	if (team->was_notified)
+		cluster_fail(cluster, "%s: notified twice that it is there",
 			     team->name);
 	if ((group == NULL) != (status < 0))
 		cluster_fail(cluster, "%s: status %d, group %p", team->name,
 			     status, (void *)group);
-	team->was_told = true;
+	team->was_notified = true;
 	team->status = status;
 	team->group = group;
 	if (group != NULL &&
@@ -136,7 +136,7 @@ static int oob_make(struct team *team, uint64_t id)
 
 	memcpy(oobid.bytes, &id, sizeof(id));
 	team->is_oob = true;
-	team->was_told = true;
+	team->was_notified = true;
 	result = scoll_core_oob_group_create(member->core, CLUSTER_SERVICE,
 					     team->name, &oobid, 0, team,
 					     &team->group);

@@ -15,7 +15,7 @@
 #include "order.h"
 #include "serve.h"
 
-#define NODES      40 /* more than a group that is told with its request */
+#define NODES      40 /* more than a group that its request carries */
 #define GROUPS_MAX 8
 
 /* A group that is asked for: the test says when it is there. */
@@ -23,7 +23,7 @@ struct asked_group {
 	scoll_create_group_cb_t created;
 	const void *private;
 	bool is_populated;
-	bool is_told; /* what became of it */
+	bool is_known; /* what became of it */
 	int node_count;
 };
 
@@ -209,7 +209,7 @@ static void group_is_there(size_t i, int status)
 {
 	struct asked_group *group = &bed.groups[i];
 
-	group->is_told = true;
+	group->is_known = true;
 	group->created(status,
 		       (scoll_group_t *)(status == 0 ? &group_here : NULL),
 		       group->private);
@@ -221,7 +221,7 @@ static int teardown(void **state)
 	if (bed.over_count == 0)
 		ask_stop(bed.ask);
 	for (size_t i = 0; i < bed.group_count; i++)
-		if (!bed.groups[i].is_told)
+		if (!bed.groups[i].is_known)
 			group_is_there(i, -ESHUTDOWN);
 	for (size_t i = 0; i < bed.root_count; i++)
 		bed.roots[i].over(bed.roots[i].ctx, &request_here);

@@ -6,7 +6,7 @@
 int lane_check(const char *lane, struct fairlead_error *error)
 {
 	for (size_t at = 0, size;; at += size + 1) {
-		size = strspn(lane + at, LINKS_NAME_LETTERS);
+		size = strspn(lane + at, LINKS_NAME_CHARS);
 		if (size == 0)
 			return error_set(error, -EINVAL,
 					 "the name of a device is missing at "

@@ -26,7 +26,7 @@ static int take_name(struct links_cursor *c, const char *what,
 		     char ret_name[RAIL_NAME_MAX])
 {
 	size_t begin = c->at, size;
-	size = strspn(c->text + begin, LINKS_NAME_LETTERS);
+	size = strspn(c->text + begin, LINKS_NAME_CHARS);
 	c->at += size;
 	if (size == 0)
 		return error_set(c->error, -EINVAL,

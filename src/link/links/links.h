@@ -22,7 +22,7 @@
 #define RAILS_MAX     8 /* of one link */
 #define RAIL_NAME_MAX 64
 /* Of which names of providers and domains are. */
-#define LINKS_NAME_LETTERS           \
+#define LINKS_NAME_CHARS             \
 	"abcdefghijklmnopqrstuvwxyz" \
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZ" \
 	"0123456789_-./;@"
@@ -54,7 +54,7 @@ int links_parse(const char *text, struct links *ret_links,
 		struct fairlead_error *error);
 
 /*
- * Formats one link as it would be written, into `size` bytes (cut if it does not
- * fit): "shm+tcp;ofi_rxm:eth0,eth1".
+ * Formats one link as it would be written, into `size` bytes (cut if it does
+ * not fit): "shm+tcp;ofi_rxm:eth0,eth1".
  */
 void links_format(const struct link_text *link, char *text, size_t size);

@@ -259,7 +259,7 @@ void match_rename(struct match *m, uint64_t source, uint64_t name,
 				table_remove_message(&m->shapes[i], i, msg);
 		msg->source = name;
 	}
-	/* Anew, so that each bucket keeps the order of arrival. */
+	/* Again, so that each bucket keeps the order of arrival. */
 	for (unsigned i = 0; has_any && i < MATCH_SHAPES_MAX; i++) {
 		if (!m->shapes[i].is_used)
 			continue;

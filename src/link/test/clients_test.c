@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A server, and clients that come one after the other: far more than shared memory
- * takes at a time. Each asks, is answered, and closes, or is killed. The server
- * finds them in its address vector, or knows none of them.
+ * A server, and clients that come one after the other: far more than shared
+ * memory takes at a time. Each asks, is answered, and closes, or is killed. The
+ * server finds them in its address vector, or knows none of them.
  */
 #include <sched.h>
 #include <signal.h>
@@ -18,9 +18,9 @@
 
 #define SKIP          77
 #define CLIENTS       1000
-#define CLIENTS_SHORT (SEATS + 4)
-#define SEATS         256 /* what shared memory takes */
-#define MANY          (SEATS + 2)
+#define CLIENTS_SHORT (SLOTS + 4)
+#define SLOTS         256 /* what shared memory takes */
+#define MANY          (SLOTS + 2)
 #define TAG           7
 
 static fi_addr_t insert(struct lone *side, const uint8_t *name)
@@ -113,7 +113,10 @@ static void be_clients(struct lone *client, const uint8_t *server,
 	lone_domain_close(client);
 }
 
-/* All are there at once; where they have no other way than shared memory, not all. */
+/*
+ * All are there at once; where they have no other way than shared memory, not
+ * all.
+ */
 static void be_many(struct lone *client, const uint8_t *server,
 		    unsigned int count)
 {
@@ -125,8 +128,8 @@ static void be_many(struct lone *client, const uint8_t *server,
 		clients[i] = *client;
 		lone_endpoint_open(&clients[i]);
 		if (fi_av_insert(clients[i].av, server, 1, &to, 0, NULL) != 1) {
-			struct lone *first = &clients[i - SEATS];
-			pair_check(is_only() && i >= SEATS);
+			struct lone *first = &clients[i - SLOTS];
+			pair_check(is_only() && i >= SLOTS);
 			lone_endpoint_close(first);
 			first->ep = NULL;
 			/* The server gives its slot back some time. */
@@ -238,7 +241,7 @@ int main(void)
 		(void)fi_cq_read(server.cq, NULL, 0);
 	printf("more at once than it takes\n");
 	run(&server, MANY, be_many);
-	close_and_look(&server, 2 * count + MANY, is_only() ? 0 : MANY - SEATS);
+	close_and_look(&server, 2 * count + MANY, is_only() ? 0 : MANY - SLOTS);
 	lone_domain_close(&server);
 	return 0;
 }

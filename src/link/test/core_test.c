@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The core for tests does what it is told by the environment. */
+/* The core for tests obeys the environment. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,7 @@ static int next_of(struct side *side, unsigned int *ret_polls)
 	return failure.err;
 }
 
-static void calls_fail_when_told(void)
+static void calls_fail_on_request(void)
 {
 	unsigned int polls;
 
@@ -246,7 +246,7 @@ static void it_records_what_it_is_given(void)
 
 int main(void)
 {
-	calls_fail_when_told();
+	calls_fail_on_request();
 	completions_are_held_back();
 	what_it_demands_has_to_be_offered();
 	memory_is_what_the_modes_say();

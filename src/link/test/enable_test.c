@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An endpoint that could not be enabled, since something of a rail failed: it has
- * nothing open, and is enabled when it is tried again.
+ * An endpoint that could not be enabled, since something of a rail failed: it
+ * has nothing open, and is enabled when it is tried again.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -48,8 +48,8 @@ struct open {
 };
 
 /*
- * Files of other processes come and go meanwhile. Whose one is says a word of it: of
- * ours the ninth, of the core's one by its version.
+ * Files of other processes come and go meanwhile. Whose one is says a word of
+ * it: of ours the ninth, of the core's one by its version.
  */
 static bool is_file_ours(const char *name)
 {
@@ -172,7 +172,7 @@ static bool is_as_before_for(struct side *other, struct open before)
 	return is_as_before(before);
 }
 
-/* Fails as told, and once more with whatever is opened first. */
+/* Fails as requested, and once more with whatever is opened first. */
 static void enable_fails(struct side *side, struct side *other,
 			 const char *faults)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who is told what others did to its memory: FI_RMA_EVENT. */
+/* Events of accesses by peers: FI_RMA_EVENT. */
 #include <string.h>
 
 #include <rdma/fi_atomic.h>
@@ -103,7 +103,9 @@ static void each_kind_of_access_is_counted_once(struct pair *pair)
 	pair_check(fi_cntr_read(pair->remote_read_cntr) == reads + 3);
 }
 
-/* Large messages are read from their sender: that is no business of programs. */
+/*
+ * Large messages are read from their sender: that is no business of programs.
+ */
 static void messages_are_no_accesses(struct pair *pair)
 {
 	uint64_t reads = fi_cntr_read(pair->remote_read_cntr);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two rails of a core that is told what to let fail: what says nothing of the
+ * Two rails of a core that fails on request: an error that says nothing of the
  * way to a peer does not take a rail out of use.
  */
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completions of each format, one and several at a time, and a map of addresses in
- * place of a table: what comes from whom, and where messages go.
+ * Completions of each format, one and several at a time, and a map of addresses
+ * in place of a table: sources and destinations of messages.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What fails half-way, over a core that is told what to let fail: both sides hear
- * of it, and nothing that is owed to the other is dropped.
+ * Failures half-way, over a core that fails on request: both sides are
+ * notified, and nothing that is due to the other is dropped.
  */
 #include <stdlib.h>
 #include <string.h>

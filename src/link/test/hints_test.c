@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What hints ask for: more than there is gets nothing, and which of them that was is
- * said; less is met.
+ * What hints ask for: more than there is gets nothing, and which of them that
+ * was is said; less is met.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -286,7 +286,7 @@ static void flags_of_operations_are_those_that_there_are(void)
 	is_refused(rx_attr->op_flags = FI_COMPLETION | FI_TRIGGER);
 }
 
-/* To whom these fields are not there, or nothing. */
+/* A program that does not know these fields, or nothing. */
 static void what_an_old_program_does_not_know_is_not_looked_at(void)
 {
 	const uint32_t old = FI_VERSION(1, 4);
@@ -300,7 +300,7 @@ static void what_an_old_program_does_not_know_is_not_looked_at(void)
 	asks_at(old, false, tx_attr->inject_size = SIZE_MAX);
 }
 
-/* Programs ask again with what they were told. */
+/* Programs ask again with the answer. */
 static void an_answer_is_met_as_hints(void)
 {
 	struct fi_info *info = ask(hints_make()), *again;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two processes of one machine of which the second one has something of its own: a
- * namespace, a user, a folder for shared memory, a rule that forbids to read
- * other processes. What cannot be had over shared memory then goes by the fabric,
- * all of it; and what both have in common by shared memory alone. How much
- * went by which rail is told as an endpoint is closed.
+ * Two processes of one machine of which the second one has something of its
+ * own: a namespace, a user, a folder for shared memory, a rule that forbids to
+ * read other processes. What cannot be had over shared memory then goes by the
+ * fabric, all of it; and what both have in common by shared memory alone. How
+ * much went by which rail is logged as an endpoint is closed.
  */
 #include <errno.h>
 #include <fcntl.h>

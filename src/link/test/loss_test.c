@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer that owes something is asked by a connection whether it is there: only
+ * A connection checks whether a peer that has to answer is there: only
  * that nobody listens says that it is not. How the connection ends is decided
  * here, in the place of the C library.
  */

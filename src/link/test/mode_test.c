@@ -15,7 +15,7 @@
 #define SIZE            30000
 #define BASIC           1 /* FI_MR_BASIC, of which libfabric 2.x warns */
 
-struct told {
+struct remote {
 	uint64_t key, address;
 };
 
@@ -33,30 +33,30 @@ static void the_mode_is_what_was_asked_for(struct pair *pair)
 static void expose(struct pair *pair, unsigned int i)
 {
 	bool is_basic = pair->info->domain_attr->mr_mode == BASIC;
-	struct told told;
+	struct remote remote;
 
 	memset(here[i], 0, SIZE);
 	pair_do(fi_mr_reg(pair->domain, here[i], SIZE,
 			  FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 0, 0, &mrs[i],
 			  NULL));
-	told.key = fi_mr_key(mrs[i]);
-	told.address = is_basic ? (uintptr_t)here[i] : 0;
-	pair_retry(pair, fi_tsend(pair->ep, &told, sizeof(told), NULL,
+	remote.key = fi_mr_key(mrs[i]);
+	remote.address = is_basic ? (uintptr_t)here[i] : 0;
+	pair_retry(pair, fi_tsend(pair->ep, &remote, sizeof(remote), NULL,
 				  pair->peer, 1, NULL));
 	pair_wait(pair, pair->send_cq, NULL);
 }
 
-static struct told hear(struct pair *pair)
+static struct remote receive_remote(struct pair *pair)
 {
-	struct told told;
+	struct remote remote;
 
-	pair_do(fi_trecv(pair->ep, &told, sizeof(told), NULL, pair->peer, 1, 0,
-			 NULL));
+	pair_do(fi_trecv(pair->ep, &remote, sizeof(remote), NULL, pair->peer, 1,
+			 0, NULL));
 	pair_wait(pair, pair->receive_cq, NULL);
-	return told;
+	return remote;
 }
 
-static void use(struct pair *pair, const struct told *at, unsigned int seed)
+static void use(struct pair *pair, const struct remote *at, unsigned int seed)
 {
 	const uint64_t one = 1;
 
@@ -86,9 +86,9 @@ static void check_here(unsigned int i, unsigned int seed)
 
 static void each_region_has_a_key_that_no_other_had(struct pair *pair)
 {
-	struct told told[6];
+	struct remote remote[6];
 
-	for (unsigned int i = 0; i < COUNT_OF(told); i += 2) {
+	for (unsigned int i = 0; i < COUNT_OF(remote); i += 2) {
 		if (!pair->is_first) {
 			expose(pair, 0);
 			expose(pair, 1);
@@ -99,13 +99,13 @@ static void each_region_has_a_key_that_no_other_had(struct pair *pair)
 			pair_do(fi_close(&mrs[1]->fid));
 			continue;
 		}
-		told[i] = hear(pair);
-		told[i + 1] = hear(pair);
-		use(pair, &told[i], i);
-		use(pair, &told[i + 1], i + 1);
+		remote[i] = receive_remote(pair);
+		remote[i + 1] = receive_remote(pair);
+		use(pair, &remote[i], i);
+		use(pair, &remote[i + 1], i + 1);
 		for (unsigned int k = 0; k < i + 1; k++)
-			pair_check(told[k].key != told[i + 1].key &&
-				   (k == i || told[k].key != told[i].key));
+			pair_check(remote[k].key != remote[i + 1].key &&
+				   (k == i || remote[k].key != remote[i].key));
 		pair_meet(pair);
 	}
 }

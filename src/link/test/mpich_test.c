@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What MPICH asks of libfabric (the device ch4:ofi), in its order: all that there is;
- * what it has chosen, by hints; and an endpoint with one queue and one counter.
- * No MPICH of the system's can be told to use libfabric.
+ * What MPICH asks of libfabric (the device ch4:ofi), in its order: all that
+ * there is; what it has chosen, by hints; and an endpoint with one queue and
+ * one counter. The system's MPICH cannot be made to use libfabric.
  */
 #include <string.h>
 
@@ -86,7 +86,10 @@ static void it_is_offered_what_it_needs(struct pair *pair)
 	pair_check((info->tx_attr->op_flags & FI_DELIVERY_COMPLETE) != 0);
 }
 
-/* Where the default set cannot be had: tags by active messages, keys of the core's. */
+/*
+ * Where the default set cannot be had: tags by active messages, keys of the
+ * core's.
+ */
 static void it_is_offered_the_least_that_it_can_do_with(struct pair *pair)
 {
 	struct fi_info *hints = fi_dupinfo(pair->info), *info;

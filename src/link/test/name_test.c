@@ -32,7 +32,7 @@ static void receive_one(struct pair *pair, fi_addr_t from, fi_addr_t said,
 	pair_check(pair_is_filled(in, size, seed));
 }
 
-/* The first knows nobody yet, and is told who it is by the case. */
+/* The first knows no peer yet; the case sets its address. */
 static void who_is_known_by_name_is_found(struct pair *pair)
 {
 	uint8_t there[64];
@@ -128,7 +128,7 @@ static int enable_at(struct pair *pair, const char *node)
 }
 
 /* Out of band all processes of fabtests are at one service. */
-static void a_service_that_is_taken_is_a_wish(struct pair *pair)
+static void a_service_in_use_is_only_a_preference(struct pair *pair)
 {
 	if (!pair->is_first)
 		return;
@@ -164,7 +164,7 @@ int main(void)
 		pair_case(who_is_known_by_name_is_found),
 		pair_case(another_address_of_the_same_is_the_same),
 		pair_case(a_name_of_another_link_is_refused),
-		pair_case(a_service_that_is_taken_is_a_wish),
+		pair_case(a_service_in_use_is_only_a_preference),
 	};
 	static const struct pair_case lost[] = {
 		pair_case(who_does_not_answer_is_unreachable),

@@ -38,7 +38,7 @@ static bool network_make(struct pair *pair)
 
 enum cut {
 	CUT_DOWN,   /* both ends see it */
-	CUT_SILENT, /* nothing gets through, and nobody is told */
+	CUT_SILENT, /* nothing gets through, and no error is reported */
 	CUT_RESET,  /* connections break; new ones can be made */
 };
 
@@ -162,8 +162,8 @@ static void large_comes(struct pair *pair, unsigned int i)
 }
 
 /*
- * A cable that is well, or was mended, carries so much of `count` messages in the
- * end: a busy machine may take it for silent for a while.
+ * A cable that is well, or was mended, carries so much of `count` messages in
+ * the end: a busy machine may take it for silent for a while.
  */
 static void large_until(struct pair *pair, unsigned int count, uint64_t least)
 {

@@ -57,7 +57,7 @@ static uintptr_t instead_of(const char *name)
 					      : 0;
 }
 
-/* What the linker was told of a library; addresses are absolute. */
+/* What the linker knows of a library; addresses are absolute. */
 struct tables {
 	const ElfW(Sym) * symbols;
 	const char *names;

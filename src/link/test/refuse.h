@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Want of memory for the provider alone: what its library asks the C library for
- * is counted, and one of these is refused. What libfabric and cores ask for is
- * not, nor what the test itself does. Works under the sanitizers, too, since the
- * library is shown other functions instead of others being put in their place.
+ * Want of memory for the provider alone: what its library asks the C library
+ * for is counted, and one of these is refused. What libfabric and cores ask for
+ * is not, nor what the test itself does. Works under the sanitizers, too, since
+ * the library is shown other functions instead of others being put in their
+ * place.
  */
 #pragma once
 
@@ -15,7 +16,7 @@
 struct refuse {
 	unsigned int refused;    /* which one is refused, from 1 on; 0: none */
 	unsigned int count;      /* that were asked for */
-	void *sites[REFUSE_MAX]; /* by whom; equal ones by the same place */
+	void *sites[REFUSE_MAX]; /* callers; equal ones from the same place */
 };
 
 /* From now on; once in a process, when the provider is loaded. */

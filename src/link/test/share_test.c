@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What endpoints share, by several threads: queues, counters and a vector, while
- * endpoints are opened and closed; regions that are closed while they are reached.
+ * What endpoints share, by several threads: queues, counters and a vector,
+ * while endpoints are opened and closed; regions that are closed while they are
+ * reached.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -99,7 +100,7 @@ static void *count(void *arg)
 	return NULL;
 }
 
-/* Until both have heard that the other's openers are done. */
+/* Until both know that the other's openers are done. */
 static void *speak_with_other(void *arg)
 {
 	struct pair *pair = arg;
@@ -158,8 +159,8 @@ static void *look_after(void *arg)
 }
 
 /*
- * Closed while it is read again and again, by the other thread: this one does not
- * look after it then. The memory is gone when its region is.
+ * Closed while it is read again and again, by the other thread: this one does
+ * not look after it then. The memory is gone when its region is.
  */
 static void regions_open_and_close(struct pair *pair)
 {

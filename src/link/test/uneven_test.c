@@ -47,7 +47,7 @@ static uint32_t speed_of(const char *name)
 	return ask_device(name, &command) ? ethtool_cmd_speed(&command) : 0;
 }
 
-/* A device whose speed can be told. It is there until the process ends. */
+/* A device whose speed can be set. It is there until the process ends. */
 static bool tap_make(const char *name, uint32_t speed)
 {
 	struct ifreq request = { .ifr_flags = IFF_TAP | IFF_NO_PI };

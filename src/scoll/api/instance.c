@@ -30,7 +30,9 @@
 #define STARTED_MAX      ((UINT64_C(1) << 52) - 1)
 #define PARAMS_SIZE_MIN  offsetof(struct scoll_params, permute)
 
-/* A struct of another version of the header: what it says, or that it cannot. */
+/*
+ * A struct of another version of the header: what it says, or that it cannot.
+ */
 static int params_read(const struct scoll_params *params,
 		       struct scoll_params *ret_params,
 		       struct fairlead_error *error)
@@ -244,7 +246,7 @@ static int descriptors_open(struct scoll *scoll, struct fairlead_error *error)
 	return 0;
 }
 
-/* Before gossip knows its members nobody is heard. */
+/* Until gossip knows its members, messages are ignored. */
 static void received(void *ctx, uint64_t now_ns, const void *bytes, size_t size)
 {
 }

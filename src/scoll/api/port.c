@@ -54,7 +54,7 @@ static int message_send(void *ctx, uint64_t nid, const void *bytes, size_t size)
 	return result;
 }
 
-/* 0: it is from whom it says. */
+/* 0: the sender that it names has sealed it. */
 static int message_verify(struct scoll_port *port, const uint8_t *bytes,
 			  size_t *size)
 {

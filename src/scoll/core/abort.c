@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Abort (B-23): what is missing is -ECANCELED, and the rest of the grammar
- * follows. The root's abort goes down the tree, as well as it can; a member's
- * is its own affair, and its parent hears of it in the reply.
+ * Abort (B-23): missing replies become -ECANCELED, and the remaining callbacks
+ * follow. The root's abort goes down the tree, best effort; a member's abort
+ * stays local, and its parent learns of it from the reply.
  */
 #include "scoll/core/internal.h"
 

@@ -5,7 +5,7 @@
  * other lines do not wait for each other. When only a peer is full, what is for
  * it is asked for again, R / 8 apart, and holds up nothing. What fails here is
  * tried ACTION_TRIES times (E-04), R / 8 apart, but for who is not there at
- * all; the end is told from action_done() or action_run(), never from
+ * all; the end is reported by action_done() or action_run(), never by
  * action_start().
  */
 #include "scoll/core/internal.h"
@@ -51,7 +51,7 @@ static int send_bcast(const struct transport_seam *net, struct child *child)
 	int count = pieces_fill(child->head, bcast->head_size, bcast->body,
 				bcast->body_size, pieces);
 
-	return net->ops->send(net->ctx, child->place->nid, pieces, count,
+	return net->ops->send(net->ctx, child->node->nid, pieces, count,
 			      &child->forward.transfer);
 }
 
@@ -61,7 +61,7 @@ static int post_buffer(const struct transport_seam *net, struct post *post)
 	int count = pieces_fill(post->head, sizeof(post->head), post->buf,
 				post->len, pieces);
 
-	return net->ops->reply_post(net->ctx, post->child->place->nid,
+	return net->ops->reply_post(net->ctx, post->child->node->nid,
 				    post->child->tag + post->part, pieces,
 				    count, &post->action.transfer);
 }
@@ -71,7 +71,7 @@ static int post_ledger(const struct transport_seam *net,
 {
 	struct iovec piece = { ledger->bytes, sizeof(ledger->bytes) };
 
-	return net->ops->reply_post(net->ctx, ledger->child->place->nid,
+	return net->ops->reply_post(net->ctx, ledger->child->node->nid,
 				    ledger->child->tag + WIRE_TAG_REPORT +
 					    ledger->number,
 				    &piece, 1, &ledger->action.transfer);
@@ -98,7 +98,7 @@ static int send_notice(const struct transport_seam *net, struct notice *notice)
 {
 	struct iovec piece = { notice->bytes, notice->size };
 
-	return net->ops->send(net->ctx, notice->child->place->nid, &piece, 1,
+	return net->ops->send(net->ctx, notice->child->node->nid, &piece, 1,
 			      &notice->action.transfer);
 }
 

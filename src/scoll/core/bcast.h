@@ -49,7 +49,9 @@ enum action_kind {
 	ACTION_REFUSAL,
 };
 
-/* Actions that wait together while the transport is full; tried in this order. */
+/*
+ * Actions that wait together while the transport is full; tried in this order.
+ */
 enum action_class {
 	CLASS_BUFFERS, /* a transport may run out of these alone */
 	CLASS_BROADCASTS,
@@ -124,7 +126,7 @@ enum child_state {
 };
 
 struct child {
-	const struct group_child *place;
+	const struct group_child *node;
 	struct bcast *bcast;
 	struct child *next_ready;
 	struct scoll_action forward;
@@ -356,8 +358,7 @@ struct scoll_core {
 	uint32_t heap_capacity;
 
 	struct bcast *dirty, *dirty_tail; /* to be settled */
-	struct scoll_action
-		*waiting[ACTION_CLASSES]; /* the transport is full */
+	struct scoll_action *waiting[ACTION_CLASSES];
 	uint64_t waiting_until_ns;
 	uint32_t held_count;         /* bcasts in PHASE_HELD */
 	struct scoll_action *paused; /* by time */

@@ -2,17 +2,17 @@
 /*
  * What messages say of nodes: where they are, and which start of them runs.
  *
- * Addresses are kept by the groups, and by the transport for nodes that this one
- * talks to: it gets a child's before the broadcast is sent, and a sender's after
- * the message was verified. Here is only the source of each, so that an older
- * message does not replace a newer one.
+ * Addresses are kept by the groups, and by the transport for nodes that this
+ * one talks to: it gets a child's before the broadcast is sent, and a sender's
+ * after the message was verified. Here is only the source of each, so that an
+ * older message does not replace a newer one.
  *
  * A message is for one start of its receiver: one that was recorded on its way
  * to an earlier start is worth nothing at a later one, which has seen nothing
  * yet. A sender learns a receiver's start from its refusal, which is sealed and
  * answers this very request, and repeats what was for no start. It keeps the
- * start until discovery knows of a later one, so this happens once. What was for
- * an earlier start is not repeated: that one may have run it. Without an
+ * start until discovery knows of a later one, so this happens once. What was
+ * for an earlier start is not repeated: that one may have run it. Without an
  * authenticator there are no starts: a recorded message is then no worse than a
  * forged one.
  */

@@ -7,7 +7,7 @@
  * before the first segment that is still missing.
  *
  * When it fails, nobody below can have all of it: the whole subtree has failed,
- * the children are told, and the library replies (K-06).
+ * the children are notified, and the library replies (K-06).
  */
 #include "scoll/core/internal.h"
 
@@ -90,7 +90,7 @@ void bulk_close(struct bcast *bcast)
 		const struct child *child = &bcast->children[i];
 
 		if (child->was_sent && !child->has_last)
-			net->ops->disconnect(net->ctx, child->place->nid);
+			net->ops->disconnect(net->ctx, child->node->nid);
 	}
 	net->ops->region_close(net->ctx, &bulk->region);
 }

@@ -110,8 +110,8 @@ static int choice_intern(struct membership *membership, struct draft *draft,
 	for (uint32_t i = 0; i < choice->range_count; i++) {
 		struct choice_range *range = &choice->ranges[i];
 
-		range->place = choice->count;
-		range->entity_place = choice->entity_count;
+		range->position = choice->count;
+		range->entity_position = choice->entity_count;
 		choice->count += range->count;
 		choice->entity_count += membership_entities(
 			membership, range->first, range->count);
@@ -409,16 +409,16 @@ int choice_decode(struct membership *membership,
 
 /* --- use --- */
 
-/* The range that has the place; place < count. */
+/* The range that has the position; position < count. */
 static const struct choice_range *range_of(const struct choice *choice,
-					   uint32_t place)
+					   uint32_t position)
 {
 	uint32_t low = 0, high = choice->range_count;
 
 	while (high - low > 1) {
 		uint32_t at = low + (high - low) / 2;
 
-		if (choice->ranges[at].place <= place)
+		if (choice->ranges[at].position <= position)
 			low = at;
 		else
 			high = at;
@@ -447,7 +447,7 @@ bool choice_covers(const struct choice *choice, const struct choice *part)
 	return true;
 }
 
-int choice_place(const struct choice *choice, scoll_nid_t nid)
+int choice_position(const struct choice *choice, scoll_nid_t nid)
 {
 	int index = membership_index(choice->membership, nid);
 	uint32_t low = 0, high = choice->range_count;
@@ -463,32 +463,32 @@ int choice_place(const struct choice *choice, scoll_nid_t nid)
 		else if ((uint32_t)index - range->first >= range->count)
 			low = at + 1;
 		else
-			return (int)(range->place + (uint32_t)index -
+			return (int)(range->position + (uint32_t)index -
 				     range->first);
 	}
 	return -ENOENT;
 }
 
-uint32_t choice_index(const struct choice *choice, uint32_t place)
+uint32_t choice_index(const struct choice *choice, uint32_t position)
 {
 	const struct choice_range *range;
 
-	assert(place < choice->count);
-	range = range_of(choice, place);
-	return range->first + (place - range->place);
+	assert(position < choice->count);
+	range = range_of(choice, position);
+	return range->first + (position - range->position);
 }
 
-/* Of all places before this one; place <= count. */
-static uint32_t entities_before(const struct choice *choice, uint32_t place)
+/* Of all positions before this one; position <= count. */
+static uint32_t entities_before(const struct choice *choice, uint32_t position)
 {
 	const struct choice_range *range;
 
-	if (place == choice->count)
+	if (position == choice->count)
 		return choice->entity_count;
-	range = range_of(choice, place);
-	return range->entity_place + membership_entities(choice->membership,
-							 range->first,
-							 place - range->place);
+	range = range_of(choice, position);
+	return range->entity_position +
+	       membership_entities(choice->membership, range->first,
+				   position - range->position);
 }
 
 uint32_t choice_entities(const struct choice *choice, uint32_t first,

@@ -23,8 +23,8 @@
 struct choice_range {
 	uint32_t first;
 	uint32_t count;
-	uint32_t place;        /* chosen nodes before it */
-	uint32_t entity_place; /* their entities */
+	uint32_t position;        /* chosen nodes before it */
+	uint32_t entity_position; /* their entities */
 };
 
 struct choice {
@@ -75,11 +75,11 @@ static inline bool choice_is_all(const struct choice *choice)
 
 /* Whether all of `part`, of the same membership, are in it. */
 bool choice_covers(const struct choice *choice, const struct choice *part);
-/* Place of a node in it; -ENOENT: not chosen. */
-int choice_place(const struct choice *choice, scoll_nid_t nid);
-/* Index of the place-th one; place < count. */
-uint32_t choice_index(const struct choice *choice, uint32_t place);
-/* Entities of `count` places from `first` on, which are all below count. */
+/* Position of a node in it; -ENOENT: not chosen. */
+int choice_position(const struct choice *choice, scoll_nid_t nid);
+/* Index of the position-th one; position < count. */
+uint32_t choice_index(const struct choice *choice, uint32_t position);
+/* Entities of `count` positions from `first` on, which are all below count. */
 uint32_t choice_entities(const struct choice *choice, uint32_t first,
 			 uint32_t count);
 /* Bytes of the shorter of its two forms, and those bytes. */
@@ -92,7 +92,7 @@ void choice_encode(const struct choice *choice, uint8_t *ret_bytes);
 struct ranking {
 	const struct choice *choice;
 	scoll_nid_t root;
-	uint32_t root_place; /* 0 if the root is extra */
+	uint32_t root_position; /* 0 if the root is extra */
 	bool is_extra;
 	uint32_t count; /* nodes of the tree */
 };

@@ -71,9 +71,9 @@ int scoll_core_create(const struct core_options *options,
 void scoll_core_destroy(struct scoll_core *core);
 DEFINE_AUTO(struct scoll_core, scoll_core_destroy)
 /*
- * Abort everything, and answer what comes with -ESHUTDOWN; also a reply that a
- * service still owes is given up. Callbacks and ends of transfers are still to
- * come, until the core is idle.
+ * Abort everything, and answer new messages with -ESHUTDOWN. Replies that
+ * services have not given yet are dropped. Callbacks and ends of transfers are
+ * still to come, until the core is idle.
  */
 void scoll_core_stop(struct scoll_core *core, uint64_t now_ns);
 bool scoll_core_is_idle(const struct scoll_core *core);

@@ -75,7 +75,7 @@ bool child_covers(const struct child *child, uint32_t rank)
 {
 	struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
 	uint32_t count = group_tree_ranges(child->bcast->tree,
-					   child->place->rank, ranges);
+					   child->node->rank, ranges);
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (rank - ranges[i].first < ranges[i].count)
@@ -88,7 +88,7 @@ void bcast_failure_child(struct bcast *bcast, const struct child *child,
 			 int status, enum scoll_error_type type)
 {
 	struct wire_failure failure = {
-		.rank = child->place->rank,
+		.rank = child->node->rank,
 		.status = (int16_t)status_clamp(status),
 		.type = (uint8_t)type,
 		.is_subtree = true,

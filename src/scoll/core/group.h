@@ -43,7 +43,7 @@ struct group_source {
 	scoll_nid_t root;
 	uint64_t nonce;
 	uint64_t number; /* of its request */
-	uint64_t serial; /* rises here with each that is heard */
+	uint64_t serial; /* rises here with each message received */
 };
 
 /* A child in the tree, in the order in which they are served. */
@@ -176,9 +176,9 @@ struct group_oob {
 
 /*
  * Ask who is in an OOB group now, unless its version says that nothing has
- * changed: before each message, and before anything of its handle is told.
- * What was returned earlier by reference stays. What the callback returned
- * below 0; as memberships_from_targets.
+ * changed: before each message, and before anything about its handle is
+ * returned. What was returned earlier by reference stays. What the callback
+ * returned below 0; as memberships_from_targets.
  */
 int group_oob_refresh(struct scoll_group *group, const struct group_oob *oob);
 
@@ -225,10 +225,10 @@ void group_id_write(const struct scoll_group *group, scoll_nid_t root,
  */
 void group_addresses_set(struct scoll_group *group,
 			 struct addresses *addresses);
-/* Of what a broadcast says; it is heard now. */
+/* The source that a broadcast is, received now. */
 struct group_source group_source_of(struct group_table *table,
 				    const struct wire_bcast *bcast);
-/* Whether what it said counts, although the other one was heard. */
+/* Whether `source` replaces `other`, which was received before. */
 bool group_source_is_newer(const struct group_source *source,
 			   const struct group_source *other);
 /* Bytes of a list with addresses (NULL: none) before it, and those bytes. */

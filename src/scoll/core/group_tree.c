@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Our position in a tree: the parent, the children, and how much is below each. It depends on root, choice, kind of tree and order alone, so it is
- * computed once and kept with the group; the ones used last stay. Ranks are
- * those of the ranking, in which the root has 0.
+ * Our position in a tree: the parent, the children, and how much is below each.
+ * It depends on root, choice, kind of tree and order alone, so it is computed
+ * once and kept with the group; the ones used last stay. Ranks are those of the
+ * ranking, in which the root has 0.
  */
 #include <errno.h>
 #include <string.h>

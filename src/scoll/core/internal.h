@@ -91,8 +91,8 @@ void bcast_destroy(struct bcast *bcast, uint64_t now_ns);
 /* Go on as far as can be; it may be gone afterwards. */
 void bcast_settle(struct bcast *bcast, uint64_t now_ns);
 /*
- * Its place in the tree, with the children's array: takes references. -ENOENT,
- * -EINVAL, -ENOMEM.
+ * Find its position in the tree and make the array of children: takes
+ * references. -ENOENT, -EINVAL, -ENOMEM.
  */
 int bcast_tree_set(struct bcast *bcast, struct scoll_group *group,
 		   struct choice *choice, scoll_tree_type_t tree);

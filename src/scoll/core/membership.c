@@ -319,17 +319,17 @@ static int runs_read(struct reader *reader, uint32_t count,
 		     uint32_t *ret_entity_count, uint32_t *ret_sums)
 {
 	uint64_t sum = 0;
-	uint32_t told = 0;
+	uint32_t decoded = 0;
 
-	while (told < count) {
+	while (decoded < count) {
 		uint32_t length = read_u32(reader);
 		uint16_t tags = read_u16(reader);
 
-		if (length == 0 || length > count - told || tags == 0)
+		if (length == 0 || length > count - decoded || tags == 0)
 			return -EBADMSG;
 		for (uint32_t i = 0; ret_sums != NULL && i < length; i++)
-			ret_sums[told + i] = (uint32_t)(sum + i * tags);
-		told += length;
+			ret_sums[decoded + i] = (uint32_t)(sum + i * tags);
+		decoded += length;
 		sum += (uint64_t)length * tags;
 		if (sum > MEMBERSHIP_ENTITIES_MAX)
 			return -E2BIG;

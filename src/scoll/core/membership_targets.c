@@ -115,43 +115,43 @@ static int merge_init(const scoll_target_t *targets, int count,
 }
 
 /*
- * Ask the hook. *ret_place has each node's place in the order, to be freed;
- * -EINVAL: that is none.
+ * Ask the hook. *ret_position has each node's position in the order, to be
+ * freed; -EINVAL: that is none.
  */
-static int places_ask(const struct merge *merge, scoll_permute_cb_t permute,
-		      void *ctx, uint32_t **ret_place)
+static int positions_ask(const struct merge *merge, scoll_permute_cb_t permute,
+			 void *ctx, uint32_t **ret_position)
 {
 	uint32_t count = merge->node_count;
 	_auto_(freep) int *order = malloc(count * sizeof(*order));
-	_auto_(freep) uint32_t *place = malloc(count * sizeof(*place));
+	_auto_(freep) uint32_t *position = malloc(count * sizeof(*position));
 
-	if (order == NULL || place == NULL)
+	if (order == NULL || position == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
 		order[i] = (int)i;
-		place[i] = UINT32_MAX;
+		position[i] = UINT32_MAX;
 	}
 	if (permute != NULL)
 		permute(ctx, merge->nids, (int)count, order);
 	for (uint32_t i = 0; i < count; i++) {
 		if (order[i] < 0 || (uint32_t)order[i] >= count ||
-		    place[order[i]] != UINT32_MAX)
+		    position[order[i]] != UINT32_MAX)
 			return -EINVAL;
-		place[order[i]] = i;
+		position[order[i]] = i;
 	}
-	*ret_place = take_ptr(place);
+	*ret_position = take_ptr(position);
 	return 0;
 }
 
-/* cursors count the entities of each place first, and are summed up then. */
-static void draft_fill(const struct merge *merge, const uint32_t *place,
+/* cursors count the entities of each position first, and are summed up then. */
+static void draft_fill(const struct merge *merge, const uint32_t *position,
 		       uint32_t *cursors, struct membership_draft *draft)
 {
 	uint32_t sum = 0;
 
 	for (uint32_t i = 0; i < merge->node_count; i++) {
-		draft->nids[place[i]] = merge->nids[i];
-		cursors[place[i]] = merge->entities[i];
+		draft->nids[position[i]] = merge->nids[i];
+		cursors[position[i]] = merge->entities[i];
 	}
 	for (uint32_t i = 0; i < merge->node_count; i++) {
 		uint32_t count = cursors[i];
@@ -165,7 +165,7 @@ static void draft_fill(const struct merge *merge, const uint32_t *place,
 		draft->sums[merge->node_count] = sum;
 	for (uint32_t i = 0; i < merge->target_count; i++) {
 		const scoll_target_t *target = &merge->targets[i];
-		uint32_t *cursor = &cursors[place[merge->node_of[i]]];
+		uint32_t *cursor = &cursors[position[merge->node_of[i]]];
 
 		memcpy(draft->tags + *cursor, target->tags,
 		       (size_t)target->count * sizeof(*target->tags));
@@ -173,16 +173,16 @@ static void draft_fill(const struct merge *merge, const uint32_t *place,
 	}
 }
 
-static bool is_rising(const struct merge *merge, const uint32_t *place,
+static bool is_rising(const struct merge *merge, const uint32_t *position,
 		      scoll_nid_t *scratch)
 {
 	for (uint32_t i = 0; i < merge->node_count; i++)
-		scratch[place[i]] = merge->nids[i];
+		scratch[position[i]] = merge->nids[i];
 	return membership_is_rising(scratch, merge->node_count);
 }
 
 static int merge_finish(struct memberships *memberships,
-			const struct merge *merge, const uint32_t *place,
+			const struct merge *merge, const uint32_t *position,
 			struct membership **ret_membership)
 {
 	/* First NIDs, then cursors. */
@@ -194,10 +194,10 @@ static int merge_finish(struct memberships *memberships,
 	if (scratch == NULL)
 		return -ENOMEM;
 	result = membership_draft(merge->node_count, merge->entity_count,
-				  is_rising(merge, place, scratch), &draft);
+				  is_rising(merge, position, scratch), &draft);
 	if (result < 0)
 		return result;
-	draft_fill(merge, place, (uint32_t *)scratch, &draft);
+	draft_fill(merge, position, (uint32_t *)scratch, &draft);
 	return membership_finish(memberships, &draft, NULL, ret_membership);
 }
 
@@ -207,12 +207,12 @@ int memberships_from_targets(struct memberships *memberships,
 			     struct membership **ret_membership)
 {
 	_auto_(merge_fini) struct merge merge;
-	_auto_(freep) uint32_t *place = NULL;
+	_auto_(freep) uint32_t *position = NULL;
 	int result = merge_init(targets, count, &merge);
 
 	if (result == 0)
-		result = places_ask(&merge, permute, permute_ctx, &place);
+		result = positions_ask(&merge, permute, permute_ctx, &position);
 	if (result < 0)
 		return result;
-	return merge_finish(memberships, &merge, place, ret_membership);
+	return merge_finish(memberships, &merge, position, ret_membership);
 }

@@ -18,14 +18,14 @@ int bcast_notice_send(struct child *child, uint64_t now_ns, enum wire_kind kind,
 		.sender = core->options.nid,
 		.status = status,
 		.amount = amount,
-		.start = start_of(core, child->place->nid),
+		.start = start_of(core, child->node->nid),
 	};
 	struct notice *notice = scoll_core_alloc(core, sizeof(*notice));
 	int size;
 
 	if (notice == NULL)
 		return -ENOMEM;
-	size = wire_notice_encode(kind, &wire, child->place->nid,
+	size = wire_notice_encode(kind, &wire, child->node->nid,
 				  core->options.authenticator, notice->bytes);
 	if (size < 0) {
 		scoll_core_release(core, notice);

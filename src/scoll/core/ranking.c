@@ -11,25 +11,25 @@
 void ranking_init(const struct choice *choice, scoll_nid_t root,
 		  struct ranking *ret_ranking)
 {
-	int place = choice_place(choice, root);
+	int position = choice_position(choice, root);
 
 	*ret_ranking = (struct ranking){
 		.choice = choice,
 		.root = root,
-		.root_place = place < 0 ? 0 : (uint32_t)place,
-		.is_extra = place < 0,
-		.count = choice->count + (place < 0 ? 1 : 0),
+		.root_position = position < 0 ? 0 : (uint32_t)position,
+		.is_extra = position < 0,
+		.count = choice->count + (position < 0 ? 1 : 0),
 	};
 }
 
 /* rank is not that of an extra root. */
-static uint32_t place_of(const struct ranking *ranking, uint32_t rank)
+static uint32_t position_of(const struct ranking *ranking, uint32_t rank)
 {
-	uint32_t behind = ranking->choice->count - ranking->root_place;
+	uint32_t behind = ranking->choice->count - ranking->root_position;
 
 	if (ranking->is_extra)
 		return rank - 1;
-	return rank < behind ? ranking->root_place + rank : rank - behind;
+	return rank < behind ? ranking->root_position + rank : rank - behind;
 }
 
 static bool is_extra_root(const struct ranking *ranking, uint32_t rank)
@@ -45,32 +45,33 @@ scoll_nid_t ranking_nid(const struct ranking *ranking, uint32_t rank)
 	if (is_extra_root(ranking, rank))
 		return ranking->root;
 	return choice->membership
-		->nids[choice_index(choice, place_of(ranking, rank))];
+		->nids[choice_index(choice, position_of(ranking, rank))];
 }
 
 int ranking_rank(const struct ranking *ranking, scoll_nid_t nid)
 {
-	uint32_t place;
+	uint32_t position;
 	int found;
 
 	if (nid == ranking->root)
 		return 0;
-	found = choice_place(ranking->choice, nid);
+	found = choice_position(ranking->choice, nid);
 	if (found < 0)
 		return found;
-	place = (uint32_t)found;
+	position = (uint32_t)found;
 	if (ranking->is_extra)
-		return (int)(place + 1);
-	return (int)(place >= ranking->root_place
-			     ? place - ranking->root_place
-			     : place + ranking->count - ranking->root_place);
+		return (int)(position + 1);
+	return (int)(position >= ranking->root_position
+			     ? position - ranking->root_position
+			     : position + ranking->count -
+				       ranking->root_position);
 }
 
 uint32_t ranking_entities(const struct ranking *ranking, uint32_t first,
 			  uint32_t count)
 {
 	const struct choice *choice = ranking->choice;
-	uint32_t place, ahead;
+	uint32_t position, ahead;
 
 	assert(first <= ranking->count && count <= ranking->count - first);
 	if (ranking->is_extra && first == 0 && count > 0) {
@@ -79,11 +80,11 @@ uint32_t ranking_entities(const struct ranking *ranking, uint32_t first,
 	}
 	if (count == 0)
 		return 0;
-	place = place_of(ranking, first);
-	ahead = choice->count - place;
+	position = position_of(ranking, first);
+	ahead = choice->count - position;
 	if (count <= ahead)
-		return choice_entities(choice, place, count);
-	return choice_entities(choice, place, ahead) +
+		return choice_entities(choice, position, count);
+	return choice_entities(choice, position, ahead) +
 	       choice_entities(choice, 0, count - ahead);
 }
 
@@ -97,6 +98,6 @@ void ranking_target(const struct ranking *ranking, uint32_t rank,
 		return;
 	}
 	membership_target(choice->membership,
-			  choice_index(choice, place_of(ranking, rank)),
+			  choice_index(choice, position_of(ranking, rank)),
 			  ret_target);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Error replies to messages that become no request: the library answers the
- * parent by itself (E-01). There are at most REFUSALS_MAX under way; beyond that, or
- * without memory, the parent's time decides.
+ * parent by itself (E-01). There are at most REFUSALS_MAX under way; beyond
+ * that, or without memory, the parent's time decides.
  */
 #include "scoll/core/internal.h"
 

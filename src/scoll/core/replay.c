@@ -27,7 +27,7 @@ struct root {
 	uint64_t seen[REPLAY_WINDOW / WORD_BITS];  /* bit: number % window */
 	struct past_start past[REPLAY_NONCES_MAX]; /* a ring */
 	uint32_t past_count;                       /* also those gone by now */
-	uint32_t deaths_seen;  /* when this start was first heard of */
+	uint32_t deaths_seen;  /* when this start was first seen */
 	uint32_t deaths;       /* before this start */
 	uint64_t lower_nonce;  /* of messages since the last of this start */
 	uint64_t lower_number; /* the last of them */
@@ -100,11 +100,10 @@ static struct past_start *past_find(const struct root *root, uint64_t nonce)
 }
 
 /*
- * Another start of the node than the last one that we heard of. A higher nonce
- * is a later start, also if late messages had taken its place. A lower one that
- * we have heard of may be the one that lives, of a clock that was set back,
- * whose place was taken by a late message: above what was seen of it nothing of
- * it has been here.
+ * A start of the node other than the last one seen. A higher nonce is a later
+ * start, even if late messages had replaced it. A lower nonce that was seen
+ * before may be the live start, of a clock that was set back, replaced by a
+ * late message: none of its numbers above those already seen have been here.
  */
 static enum replay_result start_check(const struct root *root, uint64_t nonce,
 				      bool has_died, uint64_t number)

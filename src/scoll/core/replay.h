@@ -2,16 +2,15 @@
 /*
  * Which broadcasts of each root have been here: none is run twice. A root is a
  * node and the nonce of one of its starts; its requests are numbered upwards,
- * and come in any order. For each root a window of the last
- * REPLAY_WINDOW numbers is kept; what is below it is not run. Of a node
- * only one start is there at a time, the latest. Nonces rise from start to
- * start, so that a message of an earlier one, however late, is known for it.
- * A node whose clock was set back has a lower one: it is believed when
- * discovery has seen the node die or reboot in between, or it is one of the
- * last REPLAY_NONCES_MAX that were replaced and the numbers are above all that
- * was seen of it; and REPLAY_LOWER_MIN messages with rising numbers have it and
- * none between has the present one: a single one may be a late one of an earlier
- * start.
+ * and come in any order. For each root a window of the last REPLAY_WINDOW
+ * numbers is kept; what is below it is not run. Of a node only one start is
+ * there at a time, the latest. Nonces rise from start to start, so that a
+ * message of an earlier one, however late, is known for it. A node whose clock
+ * was set back has a lower one: it is believed when discovery has seen the node
+ * die or reboot in between, or it is one of the last REPLAY_NONCES_MAX that
+ * were replaced and the numbers are above all that was seen of it; and
+ * REPLAY_LOWER_MIN messages with rising numbers have it and none between has
+ * the present one: a single one may be a late one of an earlier start.
  */
 #pragma once
 
@@ -60,10 +59,10 @@ bool replay_may_be_new(const struct scoll_replay *replay, scoll_nid_t root,
 int replay_enter(struct scoll_replay *replay, scoll_nid_t root, uint64_t nonce,
 		 uint32_t deaths_seen, uint64_t number);
 /*
- * How often the root's node had died when its present start began, as far as
- * can be told; after replay_enter. `deaths` is what discovery has counted by
- * now, which may be behind: a new start has one death more than the one before
- * it. So news of a death that come late are not taken for one of this start.
+ * How often the root's node had died when its present start began, as far as is
+ * known; after replay_enter. `deaths` is what discovery has counted by now,
+ * which may be behind: a new start has one death more than the one before it.
+ * So news of a death that come late are not taken for one of this start.
  */
 uint32_t replay_deaths(struct scoll_replay *replay, scoll_nid_t root,
 		       uint32_t deaths, bool is_new_start);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What comes of a child: its reply in parts, the library's errors, the account
- * of who failed below it, or nothing. Parts are told in their order, whatever
- * the order in which they come. What is not what the child has sealed is
- * counted, and its buffer posted again: the request does not notice.
+ * What arrives from a child: its reply in parts, an error of the library, the
+ * list of failures below it, or nothing. Parts are delivered in order, whatever
+ * order they arrive in. A message that the child has not sealed is counted, and
+ * its buffer posted again: the request does not notice.
  *
- * An outcome is told when no buffer of the child is posted any more, so that
- * all of them are the service's again in that callback (M-07).
+ * An outcome is delivered when no buffer of the child is posted any more, so
+ * that all of them are the service's again in that callback (M-07).
  */
 #include "scoll/core/internal.h"
 
@@ -163,7 +163,7 @@ bool bcast_delivery_take(struct bcast *bcast, scoll_reply_t *ret_reply)
 	post = child->next_post;
 	is_part = is_middle_part(child, post);
 	*ret_reply = (scoll_reply_t){
-		.srp_src = child->place->nid,
+		.srp_src = child->node->nid,
 		.srp_child = (int)(child - bcast->children),
 		.srp_request = &bcast->public,
 		.srp_is_last = !is_part,
@@ -178,8 +178,8 @@ bool bcast_delivery_take(struct bcast *bcast, scoll_reply_t *ret_reply)
 	} else {
 		ret_reply->srp_status = child->status;
 		ret_reply->srp_error_type = (enum scoll_error_type)child->type;
-		ret_reply->srp_nodes_lost = (int)child->place->nodes;
-		ret_reply->srp_entities_lost = (int)child->place->entities;
+		ret_reply->srp_nodes_lost = (int)child->node->nodes;
+		ret_reply->srp_entities_lost = (int)child->node->entities;
 	}
 	if (is_part)
 		child->next_post = post->next;
@@ -212,7 +212,7 @@ static bool part_is_good(const struct child *child,
 		if (!child_covers(child, reply->failures[i].rank))
 			return false;
 	}
-	return reply->failure_total <= child->place->nodes &&
+	return reply->failure_total <= child->node->nodes &&
 	       (reply->failure_total == reply->failure_count) ==
 		       !(reply->flags & WIRE_REPLY_MORE);
 }
@@ -277,8 +277,8 @@ static int start_update(const struct child *child, uint64_t start)
 
 	if (start == child->start || core->options.authenticator == NULL)
 		return -EBADMSG;
-	return start_learn(core, child->place->nid, start) == 0 ? -ESTALE
-								: -ENOMEM;
+	return start_learn(core, child->node->nid, start) == 0 ? -ESTALE
+							       : -ENOMEM;
 }
 
 /*
@@ -292,7 +292,7 @@ static int accept(struct post *post, uint64_t now_ns, size_t size)
 	struct wire_reply reply;
 
 	if (child->state != CHILD_SENT ||
-	    wire_reply_open(post->head, post->buf, size, child->place->nid,
+	    wire_reply_open(post->head, post->buf, size, child->node->nid,
 			    child->tag, core->options.authenticator,
 			    &reply) != WIRE_OK ||
 	    reply.part != post->part || !part_is_good(child, &reply))
@@ -382,7 +382,7 @@ static int report_accept(struct scoll_ledger *ledger, uint64_t now_ns,
 	struct wire_failure failure;
 	struct wire_report report;
 
-	if (wire_report_open(ledger->bytes, size, child->place->nid, child->tag,
+	if (wire_report_open(ledger->bytes, size, child->node->nid, child->tag,
 			     core->options.authenticator, &report) != WIRE_OK ||
 	    report.number != ledger->number ||
 	    report.failure_count > child->failure_total - child->failure_count)

@@ -103,7 +103,7 @@ int bcast_tree_set(struct bcast *bcast, struct scoll_group *group,
 	}
 	for (uint32_t i = 0; i < made->child_count; i++) {
 		children[i].bcast = bcast;
-		children[i].place = &made->children[i];
+		children[i].node = &made->children[i];
 	}
 	bcast->children = children;
 	bcast->children_left = made->child_count;
@@ -140,7 +140,7 @@ static bool bulk_is_settled(const struct bcast *bcast)
 	return bcast->bulk == NULL || bcast->bulk->is_settled;
 }
 
-/* Deliver what nobody wants to hear of. */
+/* Deliver what the service has no callback for. */
 static void deliver_silently(struct bcast *bcast)
 {
 	scoll_reply_t reply;
@@ -165,7 +165,7 @@ static bool run(struct bcast *bcast, uint64_t now_ns)
 	bcast_due_set(bcast, DEADLINE_NONE);
 	bulk_close(bcast);
 	bcast->phase = PHASE_POST;
-	/* Who is told of a group may use it at once. */
+	/* The callback may use the group at once. */
 	if (bcast->created != NULL)
 		bcast_group_learn(bcast);
 	return call(bcast, now_ns,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A broadcast has come. The order of checks is that of the protocol; before a
- * message is verified nothing changes, and before pre_request the service hears
- * of nothing (E-01): the library answers the parent by itself.
+ * message is verified nothing changes, and before pre_request the service sees
+ * nothing (E-01): the library answers the parent by itself.
  *
  * A message is parked, as bytes, while the list of a new group's members is
  * read from the parent, or while discovery here sees others alive than the
@@ -421,7 +421,10 @@ void bcast_park_expire(struct bcast *bcast, uint64_t now_ns)
 
 /* --- from the transport --- */
 
-/* The sender may not know better; where it is, is heard of to answer it. */
+/*
+ * The sender may not know that we restarted. Its address is learned to answer
+ * it.
+ */
 static void refuse_stale(struct scoll_core *core, uint64_t now_ns,
 			 const struct wire_bcast *wire)
 {

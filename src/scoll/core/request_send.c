@@ -7,7 +7,7 @@
  */
 #include "scoll/core/internal.h"
 
-/* Bytes that are here when a child is told of them. */
+/* Bytes here at the moment that a child is notified. */
 static uint64_t bulk_there(const struct bcast *bcast)
 {
 	return bcast->bulk != NULL ? bcast->bulk->there : 0;
@@ -58,10 +58,10 @@ static int head_seal(struct child *child)
 	struct bcast *bcast = child->bcast;
 	struct scoll_core *core = bcast->core;
 	struct wire_child wire = {
-		.nid = child->place->nid,
+		.nid = child->node->nid,
 		.part_size = SCOLL_REPLY_PART_MAX,
 		.part_count = child->post_count,
-		.start = start_of(core, child->place->nid),
+		.start = start_of(core, child->node->nid),
 		.bulk_there = bulk_there(bcast),
 		.tag = child->tag,
 	};
@@ -82,7 +82,7 @@ static void child_begin(struct child *child, uint64_t now_ns)
 	struct bcast *bcast = child->bcast;
 	struct scoll_core *core = bcast->core;
 	const struct discovery *discovery = core->options.discovery;
-	scoll_nid_t nid = child->place->nid;
+	scoll_nid_t nid = child->node->nid;
 	struct post *post;
 	int result;
 

@@ -28,7 +28,7 @@ static uint64_t child_due_ns(const struct child *child)
 	const struct bcast *bcast = child->bcast;
 
 	return deadline_after(bcast->started_ns,
-			      bcast_wait_ns(bcast, child->place->depth));
+			      bcast_wait_ns(bcast, child->node->depth));
 }
 
 /* Until when bulk data is waited for: as long as the parent waits for us. */
@@ -101,7 +101,7 @@ static void children_check(struct bcast *bcast, uint64_t now_ns)
 
 	for (uint32_t i = 0; i < bcast->tree->child_count; i++) {
 		struct child *child = &bcast->children[i];
-		scoll_nid_t nid = child->place->nid;
+		scoll_nid_t nid = child->node->nid;
 
 		if (child->state == CHILD_NEW || child->state >= CHILD_ENDED ||
 		    !has_changed(core, nid, child->counter))

@@ -6,7 +6,7 @@
  */
 #include "scoll/core/internal.h"
 
-static const struct group_child *place_of(const scoll_request_t *request,
+static const struct group_child *child_of(const scoll_request_t *request,
 					  int child)
 {
 	const struct group_tree *tree = bcast_of(request)->tree;
@@ -28,23 +28,23 @@ int scoll_request_nchildren(const scoll_request_t *request)
 
 scoll_nid_t scoll_request_child_nid(const scoll_request_t *request, int child)
 {
-	const struct group_child *place = place_of(request, child);
+	const struct group_child *node = child_of(request, child);
 
-	return place != NULL ? place->nid : SCOLL_NID_ANY;
+	return node != NULL ? node->nid : SCOLL_NID_ANY;
 }
 
 int scoll_request_childtree_nodes(const scoll_request_t *request, int child)
 {
-	const struct group_child *place = place_of(request, child);
+	const struct group_child *node = child_of(request, child);
 
-	return place != NULL ? (int)place->nodes : -EINVAL;
+	return node != NULL ? (int)node->nodes : -EINVAL;
 }
 
 int scoll_request_childtree_entities(const scoll_request_t *request, int child)
 {
-	const struct group_child *place = place_of(request, child);
+	const struct group_child *node = child_of(request, child);
 
-	return place != NULL ? (int)place->entities : -EINVAL;
+	return node != NULL ? (int)node->entities : -EINVAL;
 }
 
 int scoll_request_depth(const scoll_request_t *request)
@@ -79,7 +79,7 @@ int scoll_core_request_child_status(const scoll_request_t *request, int child,
 {
 	const struct bcast *bcast = bcast_of(request);
 
-	if (place_of(request, child) == NULL)
+	if (child_of(request, child) == NULL)
 		return -EINVAL;
 	if (ret_type != NULL)
 		*ret_type = (enum scoll_error_type)bcast->children[child].type;

@@ -16,7 +16,7 @@
 
 #define AGE_BLOCK    64
 #define AGE_MAX      127
-#define AGE_UNKNOWN  255 /* older than can be said, or never heard of */
+#define AGE_UNKNOWN  255 /* older than an age can say, or never seen */
 #define AGE_SELF     1   /* alive now */
 #define AGE_LEAVES   0   /* leaves now */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Liveness by place, counters, and which of them have changed. */
+/* Liveness by index, counters, and which of them have changed. */
 #include "scoll/member/discovery_internal.h"
 
 #include <errno.h>
@@ -61,43 +61,43 @@ int discovery_grow(struct discovery *discovery, size_t count)
 
 /* --- changes --- */
 
-static void note(struct discovery *discovery, uint32_t place, bool has_died)
+static void note(struct discovery *discovery, uint32_t index, bool has_died)
 {
-	struct discovery_news *news = &discovery->news[place / 64];
-	uint64_t bit = UINT64_C(1) << place % 64;
+	struct discovery_news *news = &discovery->news[index / 64];
+	uint64_t bit = UINT64_C(1) << index % 64;
 
 	discovery->epoch++;
 	discovery->news_count += (news->changed & bit) == 0;
 	news->changed |= bit;
-	if (place / 64 < discovery->first_news)
-		discovery->first_news = place / 64;
+	if (index / 64 < discovery->first_news)
+		discovery->first_news = index / 64;
 	if (!has_died)
 		return;
 	news->died |= bit;
-	discovery->counters[place]++;
+	discovery->counters[index]++;
 }
 
-void discovery_add(struct discovery *discovery, uint32_t place, bool is_alive)
+void discovery_add(struct discovery *discovery, uint32_t index, bool is_alive)
 {
-	discovery->alive[place / 64] |= (uint64_t)is_alive << place % 64;
+	discovery->alive[index / 64] |= (uint64_t)is_alive << index % 64;
 	discovery->alive_count += is_alive;
 }
 
-void discovery_set(struct discovery *discovery, uint32_t place, bool is_alive)
+void discovery_set(struct discovery *discovery, uint32_t index, bool is_alive)
 {
-	if (discovery_has(discovery, place) == is_alive)
+	if (discovery_has(discovery, index) == is_alive)
 		return;
-	discovery->alive[place / 64] ^= UINT64_C(1) << place % 64;
+	discovery->alive[index / 64] ^= UINT64_C(1) << index % 64;
 	discovery->alive_count += is_alive ? 1 : (size_t)-1;
-	note(discovery, place, !is_alive);
+	note(discovery, index, !is_alive);
 }
 
-void discovery_reboot(struct discovery *discovery, uint32_t place)
+void discovery_reboot(struct discovery *discovery, uint32_t index)
 {
-	if (discovery_has(discovery, place))
-		note(discovery, place, true);
+	if (discovery_has(discovery, index))
+		note(discovery, index, true);
 	else
-		discovery_set(discovery, place, true);
+		discovery_set(discovery, index, true);
 }
 
 /* --- news --- */
@@ -112,7 +112,7 @@ bool discovery_news_next(struct discovery *discovery, uint64_t *ret_nid,
 {
 	size_t word = discovery->first_news;
 	struct discovery_news *news;
-	uint32_t place;
+	uint32_t index;
 	uint64_t bit;
 
 	if (discovery->news_count == 0)
@@ -123,9 +123,9 @@ bool discovery_news_next(struct discovery *discovery, uint64_t *ret_nid,
 	discovery->news_count--;
 	news = &discovery->news[word];
 	bit = news->changed & -news->changed;
-	place = (uint32_t)(word * 64 + (size_t)__builtin_ctzll(bit));
-	*ret_nid = roster_nid(discovery->roster, place);
-	*ret_news = !discovery_has(discovery, place) ? SCOLL_DEAD
+	index = (uint32_t)(word * 64 + (size_t)__builtin_ctzll(bit));
+	*ret_nid = roster_nid(discovery->roster, index);
+	*ret_news = !discovery_has(discovery, index) ? SCOLL_DEAD
 		    : news->died & bit               ? SCOLL_REBOOTED
 						     : SCOLL_ALIVE;
 	news->changed ^= bit;
@@ -142,18 +142,18 @@ bool discovery_is_stealthy(const struct discovery *discovery)
 
 bool discovery_is_alive(const struct discovery *discovery, uint64_t nid)
 {
-	uint32_t place = roster_place(discovery->roster, nid);
+	uint32_t index = roster_index(discovery->roster, nid);
 
-	if (place == ROSTER_NOWHERE)
+	if (index == ROSTER_NONE)
 		return discovery->unknown_is_alive;
-	return discovery_has(discovery, place);
+	return discovery_has(discovery, index);
 }
 
 uint32_t discovery_counter(const struct discovery *discovery, uint64_t nid)
 {
-	uint32_t place = roster_place(discovery->roster, nid);
+	uint32_t index = roster_index(discovery->roster, nid);
 
-	return place == ROSTER_NOWHERE ? 0 : discovery->counters[place];
+	return index == ROSTER_NONE ? 0 : discovery->counters[index];
 }
 
 uint64_t discovery_epoch(const struct discovery *discovery)

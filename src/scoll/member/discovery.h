@@ -34,8 +34,8 @@ size_t discovery_alive_count(const struct discovery *discovery);
 /* --- news --- */
 
 /*
- * Take the next node whose liveness or counter has changed, and its last change:
- * a death and a life after it are a reboot. False: there is none.
+ * Take the next node whose liveness or counter has changed, and its last
+ * change: a death and a life after it are a reboot. False: there is none.
  */
 bool discovery_news_next(struct discovery *discovery, uint64_t *ret_nid,
 			 enum scoll_liveness *ret_news);

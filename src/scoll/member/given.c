@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A node gets its place when it is first named, with the liveness that unknown
+ * A node gets its index when it is first named, with the liveness that unknown
  * nodes have.
  */
 #include "scoll/member/given.h"
@@ -48,34 +48,34 @@ struct discovery *given_discovery(struct given *given)
 	return &given->discovery;
 }
 
-static int place_of(struct given *given, uint64_t nid, uint32_t *ret_place)
+static int index_of(struct given *given, uint64_t nid, uint32_t *ret_index)
 {
 	struct discovery *discovery = &given->discovery;
-	uint32_t place = roster_place(given->roster, nid);
+	uint32_t index = roster_index(given->roster, nid);
 	int result;
 
-	if (place != ROSTER_NOWHERE) {
-		*ret_place = place;
+	if (index != ROSTER_NONE) {
+		*ret_index = index;
 		return 0;
 	}
 	result = discovery_grow(discovery, roster_count(given->roster) + 1);
 	if (result < 0)
 		return result;
-	result = roster_add(given->roster, nid, ret_place);
+	result = roster_add(given->roster, nid, ret_index);
 	if (result < 0)
 		return result;
-	discovery_add(discovery, *ret_place, discovery->unknown_is_alive);
+	discovery_add(discovery, *ret_index, discovery->unknown_is_alive);
 	return 0;
 }
 
 static int set(struct given *given, uint64_t nid, bool is_alive)
 {
-	uint32_t place;
-	int result = place_of(given, nid, &place);
+	uint32_t index;
+	int result = index_of(given, nid, &index);
 
 	if (result < 0)
 		return result;
-	discovery_set(&given->discovery, place, is_alive);
+	discovery_set(&given->discovery, index, is_alive);
 	return 0;
 }
 
@@ -91,11 +91,11 @@ int given_dead(struct given *given, uint64_t nid)
 
 int given_rebooted(struct given *given, uint64_t nid)
 {
-	uint32_t place;
-	int result = place_of(given, nid, &place);
+	uint32_t index;
+	int result = index_of(given, nid, &index);
 
 	if (result < 0)
 		return result;
-	discovery_reboot(&given->discovery, place);
+	discovery_reboot(&given->discovery, index);
 	return 0;
 }

@@ -8,8 +8,8 @@
  * has us dead then. That is waited for until whatever an incarnation said that
  * ended just before this one began is known to all.
  *
- * The boot nonce is a second guard: whoever hears a live node itself and finds
- * another incarnation than before counts that as a reboot.
+ * The boot nonce is a second guard: a node that receives a message of a live
+ * node itself, of another incarnation than before, counts a reboot.
  */
 #include "scoll/member/gossip_internal.h"
 
@@ -77,7 +77,7 @@ static bool are_usable(const struct gossip_options *options)
 	size_t count = roster_count(options->roster);
 
 	return count > 0 && options->fanout <= GOSSIP_FANOUT_MAX &&
-	       roster_place(options->roster, options->nid) != ROSTER_NOWHERE &&
+	       roster_index(options->roster, options->nid) != ROSTER_NONE &&
 	       options->first_cycle < CYCLE_JUMP_MAX;
 }
 
@@ -104,7 +104,7 @@ int gossip_create(const struct gossip_options *options, uint64_t now_ns,
 	roster_digest(options->roster, gossip->roster_digest);
 	gossip->nid = options->nid;
 	gossip->boot_nonce = options->boot_nonce;
-	gossip->place = roster_place(options->roster, options->nid);
+	gossip->index = roster_index(options->roster, options->nid);
 	gossip->cycle_ns =
 		options->cycle_ns > 0 ? options->cycle_ns : GOSSIP_CYCLE_NS;
 	gossip->cycle = options->first_cycle;
@@ -124,8 +124,8 @@ int gossip_create(const struct gossip_options *options, uint64_t now_ns,
 	if (result < 0)
 		return result;
 	gossip->discovery.is_stealthy = true;
-	gossip->signs[gossip->place] = AGE_SELF;
-	discovery_add(&gossip->discovery, gossip->place, true);
+	gossip->signs[gossip->index] = AGE_SELF;
+	discovery_add(&gossip->discovery, gossip->index, true);
 	*ret_gossip = take_ptr(gossip);
 	return 0;
 }
@@ -188,7 +188,7 @@ void gossip_leave(struct gossip *gossip, uint64_t now_ns)
 	gossip_pass(gossip, now_ns);
 	gossip->life = LIFE_LEFT;
 	gossip->discovery.is_stealthy = true;
-	gossip->signs[gossip->place] = AGE_LEAVES;
+	gossip->signs[gossip->index] = AGE_LEAVES;
 	if (was_active)
 		gossip_send_leaves(gossip);
 }
@@ -207,17 +207,17 @@ static void judge_block(struct gossip *gossip, size_t word)
 	if (died != 0 && gossip->now_ns < gossip->verdicts_ns)
 		died &= age_left(block, gossip->bounds.dead_after);
 	for (; died != 0; died &= died - 1) {
-		size_t place = word * 64 + (size_t)__builtin_ctzll(died);
+		size_t index = word * 64 + (size_t)__builtin_ctzll(died);
 
-		gossip->nonces[place] = 0;
+		gossip->nonces[index] = 0;
 		gossip->stats.death_count++;
-		discovery_set(discovery, (uint32_t)place, false);
+		discovery_set(discovery, (uint32_t)index, false);
 	}
 	for (; born != 0; born &= born - 1) {
-		size_t place = word * 64 + (size_t)__builtin_ctzll(born);
+		size_t index = word * 64 + (size_t)__builtin_ctzll(born);
 
 		gossip->stats.birth_count++;
-		discovery_set(discovery, (uint32_t)place, true);
+		discovery_set(discovery, (uint32_t)index, true);
 	}
 }
 
@@ -272,7 +272,7 @@ static void merge(struct gossip *gossip, const struct member_message *message,
 		sign = AGE_UNKNOWN;
 	if (sign < gossip->signs[sender])
 		gossip->signs[sender] = sign;
-	gossip->signs[gossip->place] = AGE_SELF;
+	gossip->signs[gossip->index] = AGE_SELF;
 	gossip_judge(gossip, first, message->count);
 	gossip_judge(gossip, sender / AGE_BLOCK * AGE_BLOCK, AGE_BLOCK);
 	if (lag <= gossip->bounds.dead_after)
@@ -292,13 +292,13 @@ static bool is_obituary(const struct gossip *gossip,
 			const struct member_message *message, uint64_t lag)
 {
 	uint32_t first = message_part_first(&gossip->parts, message->part);
-	uint32_t at = gossip->place - first;
+	uint32_t at = gossip->index - first;
 	uint64_t known_ns =
 		gossip->start_ns + gossip->bounds.age_max * gossip->cycle_ns;
 
 	if (gossip->now_ns < known_ns)
 		return false;
-	if (gossip->place < first || at >= message->count ||
+	if (gossip->index < first || at >= message->count ||
 	    lag > GOSSIP_STEP_CYCLES ||
 	    message->listening_cycles < gossip->bounds.age_max)
 		return false;
@@ -320,7 +320,7 @@ static int check(struct gossip *gossip, const struct member_message *message)
 		return refuse(gossip, GOSSIP_MALFORMED, -EBADMSG);
 	if (message->nid == gossip->nid)
 		return refuse(gossip, GOSSIP_SELF, -EADDRINUSE);
-	if (roster_place(gossip->roster, message->nid) == ROSTER_NOWHERE)
+	if (roster_index(gossip->roster, message->nid) == ROSTER_NONE)
 		return refuse(gossip, GOSSIP_UNKNOWN, -ENOENT);
 	return 0;
 }
@@ -345,7 +345,7 @@ int gossip_receive(struct gossip *gossip, uint64_t now_ns, const void *bytes,
 	result = check(gossip, &message);
 	if (result < 0)
 		return result;
-	sender = roster_place(gossip->roster, message.nid);
+	sender = roster_index(gossip->roster, message.nid);
 	if (!gossip_follow(gossip, now_ns, sender, &message)) {
 		/* Our answer is what has it go back, if it is astray. */
 		answer(gossip, &message);

@@ -96,7 +96,7 @@ struct gossip_stats {
 	uint64_t refused_count[GOSSIP_REFUSAL_COUNT];
 	uint64_t death_count;  /* verdicts */
 	uint64_t birth_count;  /* nodes seen alive that were not */
-	uint64_t reboot_count; /* told by the boot nonce alone */
+	uint64_t reboot_count; /* seen by the boot nonce alone */
 	uint64_t step_count;   /* the cycle followed another node's */
 	uint64_t jump_count;   /* more than a step, believed */
 	uint64_t back_count;   /* the cycle went back to the others' */
@@ -118,9 +118,9 @@ uint64_t gossip_deadline_ns(const struct gossip *gossip);
 void gossip_run(struct gossip *gossip, uint64_t now_ns);
 /*
  * A message has come. 0, or why it was not taken, which is also counted:
- * -EBADMSG (malformed), -EPROTONOSUPPORT (version), -ESTALE (roster),
- * -ENOENT (sender not on the roster), -EADDRINUSE (from this node's NID), -ERANGE (its cycle
- * is too far ahead).
+ * -EBADMSG (malformed), -EPROTONOSUPPORT (version), -ESTALE (roster), -ENOENT
+ * (sender not on the roster), -EADDRINUSE (from this node's NID), -ERANGE (its
+ * cycle is too far ahead).
  */
 int gossip_receive(struct gossip *gossip, uint64_t now_ns, const void *bytes,
 		   size_t size);

@@ -17,8 +17,9 @@
  * One that was hurried a few cycles ahead waits for the others, who would not
  * believe it.
  *
- * A node that slept, or jumped, has not heard the others for a while through
- * no fault of theirs: it judges nobody until their views had time to come.
+ * A node that slept, or jumped, has received nothing from the others for a
+ * while through no fault of theirs: it declares no node dead until their views
+ * had time to come.
  */
 #include "scoll/member/gossip_internal.h"
 
@@ -35,7 +36,7 @@ static void advance(struct gossip *gossip, uint64_t cycles)
 {
 	gossip->cycle += cycles;
 	age_pass(gossip->signs, gossip->size, cycles);
-	gossip->signs[gossip->place] = AGE_SELF;
+	gossip->signs[gossip->index] = AGE_SELF;
 	gossip_judge(gossip, 0, gossip->size);
 }
 
@@ -57,14 +58,14 @@ static void slack_refill(struct gossip *gossip)
 		gossip->slack_ns = most;
 }
 
-/* It was hurried, and those heard since the last tick are far behind. */
+/* It was hurried, and the cycles received since the last tick are far lower. */
 static bool has_to_wait(struct gossip *gossip)
 {
-	uint64_t heard = gossip->received_cycle;
+	uint64_t received = gossip->received_cycle;
 
 	gossip->received_cycle = 0;
 	slack_refill(gossip);
-	return heard > 0 && gossip->cycle >= heard + GOSSIP_STEP_CYCLES &&
+	return received > 0 && gossip->cycle >= received + GOSSIP_STEP_CYCLES &&
 	       gossip->slack_ns < gossip->cycle_ns;
 }
 
@@ -111,7 +112,7 @@ static void voice_add(struct gossip *gossip, struct claim *claim,
 	unsigned int i;
 
 	for (i = 0; i < claim->voice_count; i++) {
-		if (claim->voices[i].place == sender)
+		if (claim->voices[i].index == sender)
 			break;
 		if (claim->voices[i].received_ns <
 		    claim->voices[oldest].received_ns)
@@ -123,7 +124,7 @@ static void voice_add(struct gossip *gossip, struct claim *claim,
 		else
 			i = oldest;
 	}
-	claim->voices[i].place = sender;
+	claim->voices[i].index = sender;
 	claim->voices[i].received_ns = gossip->now_ns;
 }
 
@@ -193,7 +194,7 @@ static void go_to(struct gossip *gossip, uint64_t cycle)
 		suspend(gossip);
 		gossip->cycle = cycle;
 		memset(gossip->signs, AGE_UNKNOWN, gossip->size);
-		gossip->signs[gossip->place] = AGE_SELF;
+		gossip->signs[gossip->index] = AGE_SELF;
 	}
 	gossip->tick_ns = gossip->now_ns + gossip->cycle_ns;
 }

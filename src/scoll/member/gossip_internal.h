@@ -21,7 +21,7 @@ struct claim {
 	uint64_t at_ns;    /* when it was: it goes on since then */
 	uint64_t since_ns; /* the first one who said so */
 	struct {
-		uint32_t place;
+		uint32_t index;
 		uint64_t received_ns;
 	} voices[GOSSIP_QUORUM];
 	unsigned int voice_count;
@@ -38,7 +38,7 @@ struct gossip {
 	uint8_t roster_digest[ROSTER_DIGEST_SIZE];
 	uint64_t nid;
 	uint64_t boot_nonce;
-	uint32_t place; /* this node's */
+	uint32_t index; /* this node's */
 	uint64_t cycle_ns;
 	uint64_t now_ns;
 
@@ -58,16 +58,16 @@ struct gossip {
 	struct claim near;       /* those who agree */
 	struct claim claims[CLAIM_MAX]; /* those who do not */
 
-	uint64_t listening_ns; /* since when others were heard without a gap */
+	uint64_t listening_ns; /* receiving without a gap since then */
 	uint64_t received_ns;  /* the latest message of these cycles */
 	size_t size;           /* of the two below: whole blocks */
 	uint8_t *signs;
-	uint32_t *nonces; /* of live nodes heard themselves; 0: not yet */
+	uint32_t *nonces; /* of live nodes that sent to us; 0: none yet */
 	struct writer out;
 	struct gossip_stats stats;
 };
 
-/* gossip.c: what the signs of these places say now; first in whole blocks. */
+/* gossip.c: what the signs of these indexes say now; first in whole blocks. */
 void gossip_judge(struct gossip *gossip, size_t first, size_t count);
 
 /* gossip_cycle.c: time passes. */

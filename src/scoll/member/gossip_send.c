@@ -3,12 +3,12 @@
  * Which node gets what. In each cycle a node sends its whole view to some live
  * nodes, each part as a request that is answered with the same part: a lost
  * part costs itself only, and whoever answers needs no memory of it. Half of
- * them are nodes that were heard of lately: when many have died at once, the
- * others find each other before they are given up, too. For the same reason it
- * asks more nodes in the cycle after one in which answers were missing.
+ * them are nodes seen alive lately: when many have died at once, the others
+ * find each other before they are given up, too. For the same reason it asks
+ * more nodes in the cycle after one in which answers were missing.
  *
  * Now and then it asks a dead node, for one part: a partition that has healed
- * is found so, and a node that starts hears how old its last sign of life is.
+ * is found so, and a node that starts learns how old its last sign of life is.
  * Together the living ask each dead node twice a cycle, while those are few.
  */
 #include "scoll/member/gossip_internal.h"
@@ -18,7 +18,7 @@
 #define PROBES_PER_DEAD 2
 #define TRIES_MAX       32
 #define EXTRA_MAX       3  /* times the fanout */
-#define LEAVE_COUNT     16 /* messages: one of them will be heard */
+#define LEAVE_COUNT     16 /* messages: one of them will arrive */
 
 static uint64_t below(struct gossip *gossip, uint64_t n)
 {
@@ -35,12 +35,12 @@ static uint64_t word_of(const struct gossip *gossip, size_t word, bool is_alive)
 		bits = ~bits;
 	if (left < 64)
 		bits &= (UINT64_C(1) << left) - 1;
-	if (gossip->place / 64 == word)
-		bits &= ~(UINT64_C(1) << gossip->place % 64);
+	if (gossip->index / 64 == word)
+		bits &= ~(UINT64_C(1) << gossip->index % 64);
 	return bits;
 }
 
-/* One of the first there are from some word on; ROSTER_NOWHERE. */
+/* One of the first there are from some word on; ROSTER_NONE. */
 static uint32_t pick_any(struct gossip *gossip, bool is_alive)
 {
 	size_t words = (roster_count(gossip->roster) + 63) / 64;
@@ -58,36 +58,36 @@ static uint32_t pick_any(struct gossip *gossip, bool is_alive)
 			bits &= bits - 1;
 		return (uint32_t)(word * 64 + (size_t)__builtin_ctzll(bits));
 	}
-	return ROSTER_NOWHERE;
+	return ROSTER_NONE;
 }
 
-/* One that is alive; and was heard of lately, or later than others. */
+/* A live node; one seen lately if is_fresh, or later than others. */
 static uint32_t pick_alive(struct gossip *gossip, bool is_fresh)
 {
 	unsigned int fresh = gossip->bounds.age_max / 2 + 1;
-	uint32_t best = ROSTER_NOWHERE;
+	uint32_t best = ROSTER_NONE;
 
 	for (int i = 0; i < TRIES_MAX; i++) {
-		size_t place = below(gossip, roster_count(gossip->roster));
+		size_t index = below(gossip, roster_count(gossip->roster));
 
-		if ((word_of(gossip, place / 64, true) >> place % 64 & 1) == 0)
+		if ((word_of(gossip, index / 64, true) >> index % 64 & 1) == 0)
 			continue;
-		if (!is_fresh || age_of(gossip->signs[place]) <= fresh)
-			return (uint32_t)place;
-		if (best == ROSTER_NOWHERE ||
-		    gossip->signs[place] < gossip->signs[best])
-			best = (uint32_t)place;
+		if (!is_fresh || age_of(gossip->signs[index]) <= fresh)
+			return (uint32_t)index;
+		if (best == ROSTER_NONE ||
+		    gossip->signs[index] < gossip->signs[best])
+			best = (uint32_t)index;
 	}
-	return best != ROSTER_NOWHERE ? best : pick_any(gossip, true);
+	return best != ROSTER_NONE ? best : pick_any(gossip, true);
 }
 
 static uint32_t pick_dead(struct gossip *gossip)
 {
 	for (int i = 0; i < TRIES_MAX; i++) {
-		size_t place = below(gossip, roster_count(gossip->roster));
+		size_t index = below(gossip, roster_count(gossip->roster));
 
-		if (word_of(gossip, place / 64, false) >> place % 64 & 1)
-			return (uint32_t)place;
+		if (word_of(gossip, index / 64, false) >> index % 64 & 1)
+			return (uint32_t)index;
 	}
 	return pick_any(gossip, false);
 }
@@ -137,10 +137,10 @@ static void send(struct gossip *gossip, uint64_t nid, uint32_t part,
 
 static void exchange(struct gossip *gossip, bool is_fresh)
 {
-	uint32_t place = pick_alive(gossip, is_fresh);
+	uint32_t index = pick_alive(gossip, is_fresh);
 
 	for (uint32_t part = 0; part < gossip->parts.part_count; part++)
-		send(gossip, roster_nid(gossip->roster, place), part, true, 0);
+		send(gossip, roster_nid(gossip->roster, index), part, true, 0);
 	gossip->stats.request_count += gossip->parts.part_count;
 	gossip->awaited_count += gossip->parts.part_count;
 }
@@ -156,10 +156,10 @@ static unsigned int extra_count(const struct gossip *gossip)
 
 static void probe(struct gossip *gossip)
 {
-	uint32_t place = pick_dead(gossip);
+	uint32_t index = pick_dead(gossip);
 
-	send(gossip, roster_nid(gossip->roster, place),
-	     place / gossip->parts.part_nodes, true, 0);
+	send(gossip, roster_nid(gossip->roster, index),
+	     index / gossip->parts.part_nodes, true, 0);
 	gossip->stats.probe_count++;
 }
 
@@ -191,16 +191,16 @@ void gossip_answer(struct gossip *gossip, const struct member_message *request)
 void gossip_send_leaves(struct gossip *gossip)
 {
 	uint32_t count = (uint32_t)roster_count(gossip->roster);
-	uint32_t place = (uint32_t)below(gossip, count);
-	uint32_t part = gossip->place / gossip->parts.part_nodes;
+	uint32_t index = (uint32_t)below(gossip, count);
+	uint32_t part = gossip->index / gossip->parts.part_nodes;
 	int sent_count = 0;
 
 	if (gossip->discovery.alive_count < 2)
 		return;
-	for (; sent_count < LEAVE_COUNT; place = (place + 1) % count) {
-		if ((word_of(gossip, place / 64, true) >> place % 64 & 1) == 0)
+	for (; sent_count < LEAVE_COUNT; index = (index + 1) % count) {
+		if ((word_of(gossip, index / 64, true) >> index % 64 & 1) == 0)
 			continue;
-		send(gossip, roster_nid(gossip->roster, place), part, false, 0);
+		send(gossip, roster_nid(gossip->roster, index), part, false, 0);
 		sent_count++;
 	}
 }

@@ -35,7 +35,10 @@ uint32_t message_part_count(const struct message_parts *parts, uint32_t part);
 struct member_message {
 	bool is_request; /* answer with the same part of yours */
 	bool is_leave;   /* the sender goes, and does so at `cycle` */
-	/* Cycles for which the sender has heard others without a gap; clipped. */
+	/*
+	 * Cycles for which the sender has received from others without a gap;
+	 * clipped.
+	 */
 	uint8_t listening_cycles;
 	uint8_t roster_digest[ROSTER_DIGEST_SIZE];
 	uint64_t nid; /* of the sender */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Places are dense and never change: a roster only grows, at its end. Entries
+ * Indexes are dense and never change: a roster only grows, at its end. Entries
  * are allocated one by one, because the hash table points at them.
  */
 #include "scoll/member/roster.h"
@@ -17,7 +17,7 @@
 
 struct roster_entry {
 	uint64_t nid;
-	uint32_t place;
+	uint32_t index;
 	UT_hash_handle hh;
 };
 
@@ -79,12 +79,12 @@ void roster_destroy(struct roster *roster)
 	free(roster);
 }
 
-int roster_add(struct roster *roster, uint64_t nid, uint32_t *ret_place)
+int roster_add(struct roster *roster, uint64_t nid, uint32_t *ret_index)
 {
 	struct roster_entry *entry;
 	int result;
 
-	if (roster_place(roster, nid) != ROSTER_NOWHERE)
+	if (roster_index(roster, nid) != ROSTER_NONE)
 		return -EEXIST;
 	result = reserve(roster, roster->count + 1);
 	if (result < 0)
@@ -93,14 +93,14 @@ int roster_add(struct roster *roster, uint64_t nid, uint32_t *ret_place)
 	if (entry == NULL)
 		return -ENOMEM;
 	entry->nid = nid;
-	entry->place = (uint32_t)roster->count;
+	entry->index = (uint32_t)roster->count;
 	HASH_ADD(hh, roster->by_nid, nid, sizeof(entry->nid), entry);
 	if (!hash_was_added(entry)) {
 		free(entry);
 		return -ENOMEM;
 	}
 	roster->entries[roster->count++] = entry;
-	*ret_place = entry->place;
+	*ret_index = entry->index;
 	return 0;
 }
 
@@ -109,18 +109,18 @@ size_t roster_count(const struct roster *roster)
 	return roster->count;
 }
 
-uint64_t roster_nid(const struct roster *roster, uint32_t place)
+uint64_t roster_nid(const struct roster *roster, uint32_t index)
 {
-	assert(place < roster->count);
-	return roster->entries[place]->nid;
+	assert(index < roster->count);
+	return roster->entries[index]->nid;
 }
 
-uint32_t roster_place(const struct roster *roster, uint64_t nid)
+uint32_t roster_index(const struct roster *roster, uint64_t nid)
 {
 	const struct roster_entry *entry;
 
 	HASH_FIND(hh, roster->by_nid, &nid, sizeof(nid), entry);
-	return entry != NULL ? entry->place : ROSTER_NOWHERE;
+	return entry != NULL ? entry->index : ROSTER_NONE;
 }
 
 void roster_digest(const struct roster *roster,

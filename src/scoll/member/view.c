@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The living of a list. A list that goes along the roster without gaps is
- * read from its bitmap word by word; any other by its places. Its own epoch
+ * read from its bitmap word by word; any other by its indexes. Its own epoch
  * changes only when a bit of it did.
  */
 #include "scoll/member/discovery_internal.h"
@@ -16,11 +16,11 @@
 struct discovery_view {
 	struct discovery *discovery;
 	uint64_t *nids;
-	uint32_t *places;
+	uint32_t *indexes;
 	size_t count;
 	size_t unknown_count; /* not on the roster when last looked up */
 	size_t roster_count;  /* of the roster at that time */
-	bool is_row;          /* places go up by one */
+	bool is_row;          /* indexes go up by one */
 	uint64_t *alive;
 	uint64_t epoch;
 	uint64_t seen_epoch; /* of the discovery */
@@ -38,24 +38,24 @@ static void look_up(struct discovery_view *view)
 	view->unknown_count = 0;
 	view->is_row = true;
 	for (size_t i = 0; i < view->count; i++) {
-		view->places[i] = roster_place(roster, view->nids[i]);
-		if (view->places[i] == ROSTER_NOWHERE)
+		view->indexes[i] = roster_index(roster, view->nids[i]);
+		if (view->indexes[i] == ROSTER_NONE)
 			view->unknown_count++;
-		view->is_row &= view->places[i] == view->places[0] + i;
+		view->is_row &= view->indexes[i] == view->indexes[0] + i;
 	}
 	if (view->unknown_count > 0)
 		view->is_row = false;
 	view->roster_count = roster_count(roster);
 }
 
-/* Up to 64 bits of the discovery's bitmap, from any place on. */
+/* Up to 64 bits of the discovery's bitmap, from any index on. */
 static uint64_t row_word(const struct discovery_view *view, size_t word)
 {
 	const struct discovery *discovery = view->discovery;
-	size_t place = view->places[0] + word * WORD_BITS;
+	size_t index = view->indexes[0] + word * WORD_BITS;
 	size_t left = view->count - word * WORD_BITS;
-	size_t shift = place % WORD_BITS;
-	size_t at = place / WORD_BITS;
+	size_t shift = index % WORD_BITS;
+	size_t at = index / WORD_BITS;
 	uint64_t bits = discovery->alive[at] >> shift;
 
 	if (shift > 0 && (at + 1) * WORD_BITS < discovery->capacity)
@@ -65,17 +65,17 @@ static uint64_t row_word(const struct discovery_view *view, size_t word)
 	return bits;
 }
 
-static uint64_t place_word(const struct discovery_view *view, size_t word)
+static uint64_t index_word(const struct discovery_view *view, size_t word)
 {
 	const struct discovery *discovery = view->discovery;
 	size_t first = word * WORD_BITS;
 	uint64_t bits = 0;
 
 	for (size_t i = 0; i < WORD_BITS && first + i < view->count; i++) {
-		uint32_t place = view->places[first + i];
-		bool is_alive = place == ROSTER_NOWHERE
+		uint32_t index = view->indexes[first + i];
+		bool is_alive = index == ROSTER_NONE
 					? discovery->unknown_is_alive
-					: discovery_has(discovery, place);
+					: discovery_has(discovery, index);
 
 		bits |= (uint64_t)is_alive << i;
 	}
@@ -94,7 +94,7 @@ static void refresh(struct discovery_view *view)
 		look_up(view);
 	for (size_t word = 0; word < word_count(view); word++) {
 		uint64_t bits = view->is_row ? row_word(view, word)
-					     : place_word(view, word);
+					     : index_word(view, word);
 
 		is_changed |= bits != view->alive[word];
 		view->alive[word] = bits;
@@ -115,9 +115,9 @@ int discovery_view_create(struct discovery *discovery, const uint64_t *nids,
 	view->discovery = discovery;
 	view->count = count;
 	view->nids = calloc(count, sizeof(*view->nids));
-	view->places = calloc(count, sizeof(*view->places));
+	view->indexes = calloc(count, sizeof(*view->indexes));
 	view->alive = calloc(word_count(view), sizeof(*view->alive));
-	if (view->nids == NULL || view->places == NULL || view->alive == NULL)
+	if (view->nids == NULL || view->indexes == NULL || view->alive == NULL)
 		return -ENOMEM;
 	memcpy(view->nids, nids, count * sizeof(*nids));
 	look_up(view);
@@ -133,7 +133,7 @@ void discovery_view_destroy(struct discovery_view *view)
 	if (view == NULL)
 		return;
 	free(view->nids);
-	free(view->places);
+	free(view->indexes);
 	free(view->alive);
 	free(view);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What all messages have in common: prefix, seal, digest, failures. The seal is
- * checked with the sender that the message names (or, of a reply, whom we
- * expected), so that nothing else in it is believed before.
+ * checked with the sender that the message names (for a reply, the sender that
+ * we expected) before anything else in the message is believed.
  */
 #include <sodium.h>
 

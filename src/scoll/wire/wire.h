@@ -69,7 +69,7 @@ enum wire_result {
 	WIRE_VERSION, /* of another protocol version: see wire_bcast_origin */
 	WIRE_KIND,    /* no such kind, or not one that comes this way */
 	WIRE_LENGTH,  /* it has not the length that it says */
-	WIRE_SEAL,    /* not from whom it says, or not to us */
+	WIRE_SEAL,    /* not sealed by its sender, or not for us */
 	WIRE_SIGN,    /* not of the root that it says */
 	WIRE_DIGEST,  /* its body is another one */
 	WIRE_FIELD,   /* a field is out of its range */
@@ -279,9 +279,9 @@ int wire_reply_encode(const struct wire_reply *reply, const void *payload,
 		      const struct scoll_authenticator *auth,
 		      uint8_t ret_head[WIRE_REPLY_HEAD]);
 /*
- * Open what has come under a tag: size bytes in all, of which payload has
- * those behind the head. `from` and tag are whom we expected: another sender
- * or tag is WIRE_FIELD.
+ * Open what has come under a tag: size bytes in all, of which payload has those
+ * behind the head. `from` and tag are the expected ones: another sender or tag
+ * is WIRE_FIELD.
  */
 enum wire_result wire_reply_open(const uint8_t head[WIRE_REPLY_HEAD],
 				 const void *payload, size_t size,

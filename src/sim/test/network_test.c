@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HEARD_MAX 4096
+#define RECEIVED_MAX 4096
 
 /* A process that writes down what happens to it. */
 struct process {
@@ -19,8 +19,8 @@ struct process {
 	char machine[16];
 	uid_t uid;
 	unsigned int opened_count, closed_count;
-	unsigned int heard_count;
-	uint32_t heard[HEARD_MAX];
+	unsigned int received_count;
+	uint32_t received[RECEIVED_MAX];
 };
 
 struct bed {
@@ -47,8 +47,8 @@ static void on_received(void *ctx, uint64_t peer, const void *frame,
 
 	assert_true(peer == process->peer);
 	assert_int_equal(size, sizeof(uint32_t));
-	assert_true(process->heard_count < HEARD_MAX);
-	memcpy(&process->heard[process->heard_count++], frame, size);
+	assert_true(process->received_count < RECEIVED_MAX);
+	memcpy(&process->received[process->received_count++], frame, size);
 }
 
 static void on_closed(void *ctx, uint64_t peer)
@@ -145,13 +145,13 @@ static void frames_arrive_in_order_both_ways(void **state)
 		assert_int_equal(say(&bed.client, i), 0);
 		assert_int_equal(say(&bed.server, 1000 + i), 0);
 	}
-	assert_int_equal(bed.server.heard_count, 0);
+	assert_int_equal(bed.server.received_count, 0);
 	run(&bed);
-	assert_int_equal(bed.server.heard_count, 200);
-	assert_int_equal(bed.client.heard_count, 200);
+	assert_int_equal(bed.server.received_count, 200);
+	assert_int_equal(bed.client.received_count, 200);
 	for (uint32_t i = 0; i < 200; i++) {
-		assert_int_equal(bed.server.heard[i], i);
-		assert_int_equal(bed.client.heard[i], 1000 + i);
+		assert_int_equal(bed.server.received[i], i);
+		assert_int_equal(bed.client.received[i], 1000 + i);
 	}
 	assert_true(bed.clock.monotonic_ms >= 50);
 	bed_fini(&bed);
@@ -185,7 +185,7 @@ static void close_lets_what_was_sent_arrive(void **state)
 	assert_int_equal(say(&bed.client, 20), -ENOTCONN);
 	assert_int_equal(bed.client.closed_count, 0);
 	run(&bed);
-	assert_int_equal(bed.server.heard_count, 20);
+	assert_int_equal(bed.server.received_count, 20);
 	assert_int_equal(bed.client.closed_count, 1);
 	assert_int_equal(bed.server.closed_count, 1);
 	assert_int_equal(say(&bed.server, 1), -ENOTCONN);
@@ -231,13 +231,13 @@ static void a_machine_that_is_cut_off_hears_and_says_nothing(void **state)
 	say(&bed.server, 1);
 	say(&bed.client, 2);
 	run(&bed);
-	assert_int_equal(bed.client.heard_count, 0);
-	assert_int_equal(bed.server.heard_count, 1);
+	assert_int_equal(bed.client.received_count, 0);
+	assert_int_equal(bed.server.received_count, 1);
 	sim_network_cut(bed.network, "client", true, true);
 	say(&bed.client, 3);
 	hang_up(&bed.client);
 	run(&bed);
-	assert_int_equal(bed.server.heard_count, 1);
+	assert_int_equal(bed.server.received_count, 1);
 	assert_int_equal(bed.client.closed_count, 1);
 	assert_int_equal(bed.server.closed_count, 0);
 	sim_host_dial(bed.client.host, "port", 0);
@@ -303,12 +303,12 @@ static void faults_happen_and_are_counted(void **state)
 	assert_in_range(stats->doubled, 50, 130);
 	assert_in_range(stats->reordered, 140, 240);
 	assert_int_equal(stats->sent, 2000 - refused);
-	assert_int_equal(bed.server.heard_count,
+	assert_int_equal(bed.server.received_count,
 			 stats->sent - stats->lost + stats->doubled);
-	for (unsigned int i = 0; i < bed.server.heard_count; i++) {
-		seen[bed.server.heard[i]]++;
-		overtaken +=
-			i > 0 && bed.server.heard[i] < bed.server.heard[i - 1];
+	for (unsigned int i = 0; i < bed.server.received_count; i++) {
+		seen[bed.server.received[i]]++;
+		overtaken += i > 0 && bed.server.received[i] <
+					      bed.server.received[i - 1];
 	}
 	for (int i = 0; i < 2000; i++)
 		assert_in_range(seen[i], 0, 2);
@@ -316,7 +316,7 @@ static void faults_happen_and_are_counted(void **state)
 	bed_fini(&bed);
 }
 
-static void a_broken_connection_is_told_to_both(void **state)
+static void a_broken_connection_is_reported_to_both(void **state)
 {
 	const struct sim_network_faults faults = { .broken = 1000000 };
 	struct bed bed;
@@ -328,7 +328,7 @@ static void a_broken_connection_is_told_to_both(void **state)
 	assert_int_equal(say(&bed.client, 2), 0);
 	assert_int_equal(say(&bed.client, 3), -ENOTCONN);
 	run(&bed);
-	assert_int_equal(bed.server.heard_count, 0);
+	assert_int_equal(bed.server.received_count, 0);
 	assert_int_equal(bed.server.closed_count, 1);
 	assert_int_equal(bed.client.closed_count, 1);
 	assert_int_equal(sim_network_stats(bed.network)->broken, 1);
@@ -350,12 +350,12 @@ static void a_late_frame_comes_on_the_next_connection(void **state)
 	hang_up(&bed.client);
 	sim_queue_run(bed.queue);
 	sim_queue_run(bed.queue);
-	assert_int_equal(bed.server.heard_count, 0);
+	assert_int_equal(bed.server.received_count, 0);
 	sim_host_dial(bed.client.host, "port", 0);
 	run(&bed);
 	assert_int_equal(bed.server.opened_count, 2);
-	assert_int_equal(bed.server.heard_count, 1);
-	assert_int_equal(bed.server.heard[0], 42);
+	assert_int_equal(bed.server.received_count, 1);
+	assert_int_equal(bed.server.received[0], 42);
 	assert_int_equal(sim_network_stats(bed.network)->late, 1);
 	bed_fini(&bed);
 }
@@ -369,13 +369,13 @@ static void what_is_injected_needs_a_connection(void **state)
 	sim_network_inject(bed.network, "client", "server", &word, sizeof(word),
 			   0);
 	run(&bed);
-	assert_int_equal(bed.server.heard_count, 0);
+	assert_int_equal(bed.server.received_count, 0);
 	bed_connect(&bed);
 	sim_network_inject(bed.network, "client", "server", &word, sizeof(word),
 			   3);
 	run(&bed);
-	assert_int_equal(bed.server.heard_count, 1);
-	assert_int_equal(bed.client.heard_count, 0);
+	assert_int_equal(bed.server.received_count, 1);
+	assert_int_equal(bed.client.received_count, 0);
 	assert_int_equal(sim_network_stats(bed.network)->injected, 1);
 	bed_fini(&bed);
 }
@@ -439,11 +439,12 @@ static void same_seed_same_history(void **state)
 		run(&beds[i]);
 		bed_fini(&beds[i]);
 	}
-	assert_memory_equal(beds[0].server.heard, beds[1].server.heard,
-			    sizeof(beds[0].server.heard));
+	assert_memory_equal(beds[0].server.received, beds[1].server.received,
+			    sizeof(beds[0].server.received));
 	assert_true(beds[0].clock.monotonic_ms == beds[1].clock.monotonic_ms);
-	assert_memory_not_equal(beds[0].server.heard, beds[2].server.heard,
-				sizeof(beds[0].server.heard));
+	assert_memory_not_equal(beds[0].server.received,
+				beds[2].server.received,
+				sizeof(beds[0].server.received));
 }
 
 int main(void)
@@ -459,7 +460,7 @@ int main(void)
 			a_machine_that_is_cut_off_hears_and_says_nothing),
 		cmocka_unit_test(a_new_listener_takes_the_address_over),
 		cmocka_unit_test(faults_happen_and_are_counted),
-		cmocka_unit_test(a_broken_connection_is_told_to_both),
+		cmocka_unit_test(a_broken_connection_is_reported_to_both),
 		cmocka_unit_test(a_late_frame_comes_on_the_next_connection),
 		cmocka_unit_test(what_is_injected_needs_a_connection),
 		cmocka_unit_test(a_tap_sees_what_is_sent),

@@ -49,14 +49,14 @@ static struct link_address sample(void)
 				      .node = UINT64_C(0x99aabbccddeeff00) };
 }
 
-/* Encodes, and decodes again: `told` of the rails come back. */
-static void comes_back(struct link_address *address, unsigned int told)
+/* Encodes, and decodes again: `count` of the rails come back. */
+static void comes_back(struct link_address *address, unsigned int count)
 {
-	assert_int_equal(link_address_encode(address, bytes), told);
+	assert_int_equal(link_address_encode(address, bytes), count);
 	memset(&back, 0xff, sizeof(back));
 	assert_int_equal(link_address_decode(bytes, &back, &error), 0);
-	address->known_count = told;
-	for (unsigned int i = told; i < RAILS_MAX; i++)
+	address->known_count = count;
+	for (unsigned int i = count; i < RAILS_MAX; i++)
 		memset(&address->rails[i], 0, sizeof(address->rails[i]));
 	assert_memory_equal(&back, address, sizeof(back));
 }
@@ -121,10 +121,10 @@ static void other_bytes_are_refused(void **state)
 		{ 1, 3, "version 2, where this provider knows 1" },
 		{ 2, 16, "damaged" }, /* a name with more than that */
 		{ 2, 32, "damaged" }, /* an unknown flag */
-		{ 3, 2, "damaged" },  /* none told, of one */
-		{ 3, 1, "damaged" },  /* three told, of two */
+		{ 3, 2, "damaged" },  /* none given, of one */
+		{ 3, 1, "damaged" },  /* three given, of two */
 		{ 4, 12, "damaged" }, /* a kind that there is not */
-		{ 5, 1, "damaged" },  /* a kind of what is not told */
+		{ 5, 1, "damaged" },  /* the kind of a rail that is not given */
 		{ 63, 1, "damaged" }, /* something after the end */
 	};
 	struct link_address address = sample();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Two endpoints and the rails between them, simulated: what is underway is lost
- * with a connection, told to one side, both or none; rails go silent for a
+ * with a connection, reported to one side, both or none; rails go silent for a
  * while, and then deliver what they had or not; cores refuse; processes pause.
  * Each frame has to be taken in once and in order, and all of them in the end.
  * LINK_SEED: that seed only.
@@ -98,7 +98,7 @@ static void say_words(unsigned int from)
 			.answer = word.probe,
 			.is_missing = word.is_missing,
 		};
-		/* Whom it does not know it cannot send to. */
+		/* It cannot send to an unknown peer. */
 		assert_true(word.is_probe || w.sides[from].knows_peer);
 		if (give(1 - from, word.rail, &thing))
 			order_control_sent(o, &word, w.now);
@@ -335,7 +335,10 @@ static void rail_that_was_silent_for_long_is_no_slow_one(void **state)
 	w.sides[1].wanted = 0;
 	first = o->rail;
 	run_for(100000);
-	/* Something is waited for all the time: so both are asked, again and again. */
+	/*
+	 * Something is waited for all the time: so both are asked, again and
+	 * again.
+	 */
 	order_read(o, 1 - first, true, w.now);
 	for (unsigned int i = 0; i < 3; i++) {
 		w.is_silent[first] = true;
@@ -444,7 +447,7 @@ static void peer_is_lost_when_all_rails_have_failed_for_long(void **state)
 	run_for(ORDER_LOST_US);
 	assert_true(o->is_lost);
 	assert_int_equal(order_next(o), 0);
-	/* Nothing is said to it any more, whatever it was owed. */
+	/* Nothing is sent to it any more, whatever was due. */
 	order_probed(o, 0, 1);
 	assert_false(order_next_control(o, 0, &word));
 	assert_false(order_is_busy(o));
@@ -527,10 +530,10 @@ static void peers_are_spread_by_speed(void **state)
 }
 
 /* Bytes that each rail reads of a large message, at its true speed. */
-static void stripe_all(const uint64_t *told, const uint64_t *speeds,
+static void stripe_all(const uint64_t *assumed, const uint64_t *speeds,
 		       uint64_t size, uint64_t done[2])
 {
-	struct stripe_rail rails[2] = { { told[0], 0 }, { told[1], 0 } };
+	struct stripe_rail rails[2] = { { assumed[0], 0 }, { assumed[1], 0 } };
 	uint64_t piece = stripe_size(size, 2), rest = size;
 	double part_done[2] = { 0, 0 };
 

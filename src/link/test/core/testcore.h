@@ -2,7 +2,7 @@
 /*
  * A core provider for tests, "testcore": reliable messages that it matches
  * itself, reads and writes, between processes of one machine over datagrams of
- * Unix sockets. It has two domains, tc0 and tc1. It is told by the environment,
+ * Unix sockets. It has two domains, tc0 and tc1. The environment says
  * which is looked at again with each call, what it demands and what goes wrong:
  *
  * TESTCORE_MR_MODE  which modes of registration it demands, of "local",

@@ -503,7 +503,7 @@ static void notified(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
 	seen->has_run = true;
 }
 
-static void discovery_F14_given_is_told_asked_and_notified(void **state)
+static void discovery_F14_given_is_set_asked_and_notified(void **state)
 {
 	scoll_t *scoll = people[0].scoll;
 	struct seen seen = { .count = 0 };
@@ -715,7 +715,7 @@ int main(int argc, char **argv)
 		TEST(older_names_F13_map_onto_these),
 		TEST(tree_F14_of_ones_own_carries_requests),
 		TEST(subset_F14_is_those_who_are_named_or_live),
-		TEST(discovery_F14_given_is_told_asked_and_notified),
+		TEST(discovery_F14_given_is_set_asked_and_notified),
 		cmocka_unit_test_setup_teardown(
 			gossip_F14_members_find_each_other_and_a_death,
 			setup_gossip, teardown),

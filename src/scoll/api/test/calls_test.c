@@ -95,32 +95,32 @@ static void members_F14_are_said_once(void **state)
 
 static void note_news(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
 {
-	int *told = ctx;
+	int *counts = ctx;
 
-	told[news]++;
+	counts[news]++;
 }
 
 static void death_and_life_F14_at_once_are_a_reboot(void **state)
 {
-	int told[SCOLL_REBOOTED + 1] = { 0 };
+	int counts[SCOLL_REBOOTED + 1] = { 0 };
 	scoll_t *scoll;
 
 	open_as(0, SCOLL_DISCOVERY_GIVEN);
 	scoll = people[0].scoll;
-	scoll_peer_notify(scoll, note_news, told);
+	scoll_peer_notify(scoll, note_news, counts);
 	assert_int_equal(scoll_peer_set(scoll, 7, SCOLL_DEAD), 0);
 	assert_int_equal(scoll_peer_set(scoll, 7, SCOLL_ALIVE), 0);
 	scoll_progress(scoll);
-	assert_int_equal(told[SCOLL_REBOOTED], 1);
-	assert_int_equal(told[SCOLL_ALIVE] + told[SCOLL_DEAD], 0);
+	assert_int_equal(counts[SCOLL_REBOOTED], 1);
+	assert_int_equal(counts[SCOLL_ALIVE] + counts[SCOLL_DEAD], 0);
 	/* One after the other they are what they are. */
 	assert_int_equal(scoll_peer_set(scoll, 7, SCOLL_DEAD), 0);
 	scoll_progress(scoll);
-	assert_int_equal(told[SCOLL_DEAD], 1);
+	assert_int_equal(counts[SCOLL_DEAD], 1);
 	assert_int_equal(scoll_peer_set(scoll, 7, SCOLL_ALIVE), 0);
 	scoll_progress(scoll);
-	assert_int_equal(told[SCOLL_ALIVE], 1);
-	assert_int_equal(told[SCOLL_REBOOTED], 1);
+	assert_int_equal(counts[SCOLL_ALIVE], 1);
+	assert_int_equal(counts[SCOLL_REBOOTED], 1);
 	person_close(&people[0]);
 }
 

@@ -147,10 +147,10 @@ static void run(const char *text)
 }
 
 /*
- * Once 2 has answered, the end comes by our own time, (2 + 1) R + P and some for
- * bulk data, and not by TCP's, which gives up after minutes.
+ * Once 2 has answered, the end comes by our own time, (2 + 1) R + P and some
+ * for bulk data, and not by TCP's, which gives up after minutes.
  */
-static void until_cut_is_told(void)
+static void until_cut_is_reported(void)
 {
 	char answer[CHILD_ANSWER_MAX];
 
@@ -240,7 +240,7 @@ static void link_E04_I09_that_is_cut_between_requests_is_exactly_known(
 		assert_int_equal(outcome.status, 0);
 		cut((enum way)way);
 		send("cut", 0);
-		until_cut_is_told();
+		until_cut_is_reported();
 		works_again((enum way)way);
 	}
 	nothing_is_left();
@@ -263,7 +263,7 @@ static void link_E04_I09_that_is_cut_during_a_request_is_exactly_known(
 			member_counts(3, &after, &groups, &active);
 		while (after == before);
 		cut((enum way)way);
-		until_cut_is_told();
+		until_cut_is_reported();
 		mute(3, false);
 		works_again((enum way)way);
 	}
@@ -314,7 +314,7 @@ static void link_E04_K06_that_is_cut_during_bulk_data_is_exactly_known(
 			scoll_wait(root.scoll, 1000000);
 		assert_false(outcome.is_done);
 		cut((enum way)way);
-		until_cut_is_told();
+		until_cut_is_reported();
 		assert_int_equal(outcome.tally.bulk_sum,
 				 4 * crowd_sum(bulk, sizeof(bulk)));
 		works_again((enum way)way);

@@ -32,7 +32,7 @@
 
 #define NOBODY 65534
 #define VICTIM 1 /* NID, to the forger */
-#define GOSSIP 0 /* a kind of ours: a letter of gossip */
+#define GOSSIP 0 /* a kind of ours: a message of gossip */
 
 /* --- the forger: "KIND NID-OF-VICTIM TAG NONCE" sends one message --- */
 
@@ -75,7 +75,7 @@ static void done(void *ctx, uint64_t now_ns, struct transfer *transfer,
 }
 
 /* As node 1 would, were it alive. */
-static size_t letter(scoll_nid_t to, uint8_t bytes[SCOLL_BCAST_MAX])
+static size_t gossip_message(scoll_nid_t to, uint8_t bytes[SCOLL_BCAST_MAX])
 {
 	const scoll_nid_t nids[] = { crowd_nid(0), crowd_nid(1) };
 	uint8_t signs[64] = { AGE_SELF, AGE_SELF };
@@ -142,7 +142,7 @@ static size_t forged(unsigned kind, scoll_nid_t to, uint64_t tag,
 
 	switch (kind) {
 	case GOSSIP:
-		return letter(to, bytes);
+		return gossip_message(to, bytes);
 	case WIRE_BCAST:
 		wire_digest_of(NULL, 0, &bcast.body_digest);
 		size = wire_bcast_encode(&bcast, &forger, bytes);
@@ -422,7 +422,7 @@ static void reply_of_either_kind_without_the_key_changes_nothing(void **state)
 	scoll_key_authenticator_destroy(auth);
 }
 
-static void letter_without_the_key_makes_nobody_live(void **state)
+static void gossip_without_the_key_makes_no_node_live(void **state)
 {
 	const scoll_nid_t nids[] = { crowd_nid(0), crowd_nid(1) };
 	struct scoll_stats before, after;
@@ -464,7 +464,7 @@ int main(int argc, char **argv)
 			reply_of_either_kind_without_the_key_changes_nothing,
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(
-			letter_without_the_key_makes_nobody_live, setup,
+			gossip_without_the_key_makes_no_node_live, setup,
 			teardown),
 	};
 	int result = forger_main(argc, argv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Members and how they are told. */
+/* Members and their commands. */
 #include "scoll/api/test/member.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ struct life {
 	struct person person;
 	scoll_nid_t peers[CROWD_MAX];
 	int peer_count;
-	unsigned told[CROWD_MAX]; /* of a node: bits of enum scoll_liveness */
+	unsigned news[CROWD_MAX]; /* of a node: bits of enum scoll_liveness */
 };
 
 static void on_peer(struct life *life, char *words)
@@ -93,7 +93,7 @@ static void on_attack(struct life *life)
 	scoll_stats(life->person.scoll, &before);
 	if (request == NULL || scoll_bcast_send(request) < 0)
 		die("scoll_bcast_send");
-	/* Who was not sent it would not be told of the abort. */
+	/* A child that it was not sent to would not get the abort. */
 	do {
 		scoll_wait(life->person.scoll, 1000000);
 		scoll_stats(life->person.scoll, &stats);
@@ -111,7 +111,7 @@ static void notified(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
 {
 	struct life *life = ctx;
 
-	life->told[nid - crowd_nid(0)] |= 1u << news;
+	life->news[nid - crowd_nid(0)] |= 1u << news;
 }
 
 static void on_gossip(struct life *life, int count)
@@ -140,7 +140,7 @@ static void on_settle(struct life *life, int index, uint32_t deaths)
 	if (scoll_progress(scoll) < 0) /* the last news */
 		die("scoll_progress");
 	printf("ok %" PRIu32 " %u\n", scoll_peer_deaths(scoll, nid),
-	       life->told[index]);
+	       life->news[index]);
 }
 
 static void command(struct life *life, char *line)

@@ -11,7 +11,7 @@
  *	attack            as root: a group of all peers, a request, an abort
  *	gossip COUNT      nodes 0 to COUNT - 1 gossip, and it has the service
  *	settle NODE N     answers when it takes part, and the node lives and has
- *	                  died N times: how often, and what was told of it, bits
+ *	                  died N times: how often, and the news of it, bits
  *	                  by enum scoll_liveness
  */
 #pragma once
@@ -36,7 +36,7 @@ void member_start(struct member *member, int index, const char *provider,
 /* The same, to be waited for later: for many. */
 void member_start_begin(struct member *member, int index, const char *provider,
 			const char *host, const char *service, bool is_forger);
-/* One that gossips; it is to be told "gossip". */
+/* One that gossips; start it with the command "gossip". */
 void member_start_gossip(struct member *member, int index, const char *provider,
 			 const char *host);
 /*

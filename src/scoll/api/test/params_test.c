@@ -65,7 +65,9 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Whom the person would send to, first to last, counted from itself. */
+/*
+ * The nodes that the person would send to, first to last, counted from itself.
+ */
 static void assert_children(struct person *person, int count,
 			    const int *expected)
 {

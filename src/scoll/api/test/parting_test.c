@@ -97,7 +97,7 @@ static void notified(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
  * The third is silent from now on, the last one leaves later: who leaves
  * without a word is found dead after the silent one.
  */
-static void leave_D08_is_heard_before_a_silence(void **state)
+static void leave_D08_is_noticed_before_a_silence(void **state)
 {
 	struct seen seen = { .count = 0 };
 	scoll_nid_t nids[COUNT];
@@ -110,7 +110,10 @@ static void leave_D08_is_heard_before_a_silence(void **state)
 	while (!all_live())
 		go_on(COUNT);
 	scoll_peer_notify(people[0].scoll, notified, &seen);
-	/* The last one is heard for some cycles more, fewer than a death takes. */
+	/*
+	 * Gossip of the last one arrives for some cycles more, fewer than a
+	 * death takes.
+	 */
 	for (uint64_t end_ns = now_ns() + 3 * CYCLE_NS; now_ns() < end_ns;) {
 		scoll_wait(people[0].scoll, 0);
 		scoll_wait(people[1].scoll, 0);
@@ -127,7 +130,7 @@ static void leave_D08_is_heard_before_a_silence(void **state)
 int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(leave_D08_is_heard_before_a_silence),
+		TEST(leave_D08_is_noticed_before_a_silence),
 	};
 
 	if (argc > 1)

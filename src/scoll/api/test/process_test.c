@@ -127,7 +127,9 @@ static void go_on(void)
 	scoll_wait(root.scoll, 100000000);
 }
 
-/* All who can have answered: the root waits for the others in vain. */
+/*
+ * All who can have answered: the root waits for the others until its timeout.
+ */
 static void run_without(const char *text, int replies)
 {
 	root.reply_count = 0;
@@ -240,7 +242,9 @@ static void killed_member_is_named_and_the_others_answer(void **state)
 	scoll_group_destroy(group);
 }
 
-/* The death is told while the request waits: it ends long before its time. */
+/*
+ * The death is reported while the request waits: it ends long before its time.
+ */
 static void news_of_a_death_end_the_wait_for_it(void **state)
 {
 	const struct scoll_failure *failure;
@@ -294,7 +298,7 @@ static void restarted_member_takes_part_again(void **state)
 	scoll_group_destroy(group);
 }
 
-static void stopped_member_is_waited_for_no_longer_than_told(void **state)
+static void stopped_member_is_waited_for_until_the_timeout_only(void **state)
 {
 	start(COUNT, 0);
 	group_of(COUNT, SCOLL_TREE_FLAT, true);
@@ -366,7 +370,9 @@ static int member_replies(int index)
 	return atoi(member_hear(&members[index], &root, answer));
 }
 
-/* Nodes 1 and 2, each with another answer of a child, give up the other child. */
+/*
+ * Nodes 1 and 2, each with another answer of a child, give up the other child.
+ */
 static void give_up(const int seen[2])
 {
 	char answer[CHILD_ANSWER_MAX];
@@ -531,7 +537,7 @@ int main(int argc, char **argv)
 		TEST(killed_member_is_named_and_the_others_answer),
 		TEST(news_of_a_death_end_the_wait_for_it),
 		TEST(restarted_member_takes_part_again),
-		TEST(stopped_member_is_waited_for_no_longer_than_told),
+		TEST(stopped_member_is_waited_for_until_the_timeout_only),
 		cmocka_unit_test_setup_teardown(
 			inner_nodes_E06_that_fail_take_their_subtrees_along,
 			setup_deep, teardown),

@@ -26,22 +26,23 @@ static struct person root;
 static struct member members[COUNT + 1]; /* from 1 on */
 static scoll_group_t *group;
 static struct outcome outcome;
-static unsigned told; /* to the root, of NEW: bits of enum scoll_liveness */
+/* The root's news of NEW: bits of enum scoll_liveness. */
+static unsigned news_seen;
 
 static void notified(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
 {
 	if (nid == crowd_nid(NEW))
-		told |= 1u << news;
+		news_seen |= 1u << news;
 }
 
 /* What a member knows of NEW, when that has died so often and lives. */
-static uint32_t settled(int index, uint32_t deaths, unsigned *ret_told)
+static uint32_t settled(int index, uint32_t deaths, unsigned *ret_news)
 {
 	char answer[CHILD_ANSWER_MAX];
 
 	child_tell(&members[index].child, "settle %d %u", NEW, deaths);
 	member_hear(&members[index], &root, answer);
-	assert_int_equal(sscanf(answer, "%u %u", &deaths, ret_told), 2);
+	assert_int_equal(sscanf(answer, "%u %u", &deaths, ret_news), 2);
 	return deaths;
 }
 
@@ -149,12 +150,12 @@ static void reboot_D02_D04_D07_is_counted_and_the_new_start_is_reached(
 	run_until_all_answer("before");
 	before = scoll_peer_deaths(root.scoll, crowd_nid(NEW));
 	before_member = settled(1, 0, &of_member);
-	told = 0;
+	news_seen = 0;
 	start_again();
 	settled(NEW, 0, &of_member);
 	settle_root(before + 1);
 	scoll_progress(root.scoll);
-	assert_true(told & (1u << SCOLL_DEAD | 1u << SCOLL_REBOOTED));
+	assert_true(news_seen & (1u << SCOLL_DEAD | 1u << SCOLL_REBOOTED));
 	settled(1, before_member + 1, &of_member);
 	assert_true(of_member & (1u << SCOLL_DEAD | 1u << SCOLL_REBOOTED));
 	assert_int_equal(request_count(NEW), 0);

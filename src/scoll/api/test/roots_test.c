@@ -96,7 +96,7 @@ static void finish(struct outcome *outcome)
 	assert_int_equal(outcome->tally.nid_sum, COUNT * 0x0a000001ul + 10);
 }
 
-/* Again, if somebody has forgotten the group: then it is told of it. */
+/* Again, if some member has forgotten the group: then the root is notified. */
 static void reach_all_from(int root)
 {
 	struct outcome outcome;

@@ -22,7 +22,7 @@ static struct person people[COUNT];
 /* The root's start with this number, and one request; how many it reached. */
 static int start_and_ask(uint64_t started, scoll_duration_t timeout)
 {
-	int heard = people[1].request_count;
+	int before = people[1].request_count;
 	struct outcome outcome;
 	scoll_group_t *group;
 
@@ -36,10 +36,10 @@ static int start_and_ask(uint64_t started, scoll_duration_t timeout)
 	crowd_until(people, COUNT, &outcome.is_done);
 	scoll_group_destroy(group);
 	person_close(&people[0]);
-	return people[1].request_count - heard;
+	return people[1].request_count - before;
 }
 
-static void later_start_is_heard_and_an_earlier_one_is_not(void **state)
+static void later_start_is_accepted_and_an_earlier_one_is_not(void **state)
 {
 	person_open(&people[1], 1, provider, "127.0.0.1", NULL,
 		    SCOLL_DISCOVERY_GIVEN);
@@ -136,7 +136,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			later_start_is_heard_and_an_earlier_one_is_not),
+			later_start_is_accepted_and_an_earlier_one_is_not),
 		cmocka_unit_test(start_that_fits_in_no_message_is_refused),
 		cmocka_unit_test(gossip_of_a_later_start_is_of_later_cycles),
 	};

@@ -91,7 +91,7 @@ static void what_was_sent_is_what_is_known(void **state)
 
 	assert_true(size <= sizeof(bytes));
 	memcpy(bytes, addresses->bytes, size);
-	/* Known: the bytes are not looked at, but for whom they are. */
+	/* Known: only the number of nodes is checked, not the bytes. */
 	assert_int_equal(addresses_decode(memberships, &digest, COUNT, NULL, 0,
 					  &again),
 			 0);

@@ -2,7 +2,7 @@
 /* What discovery says, before a request and while it is under way. */
 #include "cast.h"
 
-static void death_E04_D02_is_told_at_once(void **state)
+static void death_E04_D02_is_reported_at_once(void **state)
 {
 	struct cast cast;
 	scoll_group_t *group;
@@ -27,7 +27,7 @@ static void death_E04_D02_is_told_at_once(void **state)
 	cast_finish(&cast, group);
 }
 
-static void reboot_E04_T03_is_told_as_one(void **state)
+static void reboot_E04_T03_is_reported_as_one(void **state)
 {
 	struct cast cast;
 	scoll_group_t *group;
@@ -128,7 +128,7 @@ static void views_B27_that_differ_are_waited_for_a_little(void **state)
 	cast_script_clear(&cast);
 	given_dead(cast.members[0].given, cast_nid(3));
 	given_dead(cast.members[1].given, cast_nid(3));
-	/* 2 has not heard of it; then it does. */
+	/* 2 does not know of it; then it does. */
 	cast_send(&cast,
 		  cast_request(&cast, 0, group, "x", 1, SCOLL_ALIVE_ONLY, 0));
 	cast_run(&cast);
@@ -180,8 +180,8 @@ int main(void)
 		cmocka_unit_test(views_B27_that_differ_are_waited_for_a_little),
 		cmocka_unit_test(
 			child_B26_that_is_dead_to_its_parent_fails_at_once),
-		cmocka_unit_test(death_E04_D02_is_told_at_once),
-		cmocka_unit_test(reboot_E04_T03_is_told_as_one),
+		cmocka_unit_test(death_E04_D02_is_reported_at_once),
+		cmocka_unit_test(reboot_E04_T03_is_reported_as_one),
 		cmocka_unit_test(orphan_E05_B37_finishes_and_drops_its_reply),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Members that know nobody but themselves: all that they need they learn from
- * the messages of the one who knows. Whom a member has no address of it does
+ * the messages of the one who knows. A node without a known address it does
  * not reach, so that what arrives shows what was learned.
  */
 #include "cast.h"
@@ -139,7 +139,7 @@ static void node_that_moved_is_found_by_a_later_group(void **state)
 			    "14:NO_GROUP 15:NO_GROUP");
 	cast_bcast(&cast, 0, new, "four");
 	assert_string_equal(cast.members[0].failures, "");
-	/* 12 has forgotten the older one: it is told again, as things are. */
+	/* 12 has forgotten the older one: it learns the present one again. */
 	cast_bcast(&cast, 0, old, "five");
 	assert_string_equal(cast.members[0].failures, "");
 	scoll_core_group_destroy(old, cast.now_ns);
@@ -182,20 +182,20 @@ static void member_may_be_the_root_of_what_it_has_learned(void **state)
 {
 	struct cast cast;
 	scoll_group_t *group;
-	scoll_request_t *owed;
+	scoll_request_t *pending;
 
 	cast_init_placed(&cast, 13, SCOLL_TREE_KNOMIAL(4), SHORT);
 	group = cast_group(&cast, 0, 0, 13);
 	cast.members[5].keeps_quiet = true;
 	cast_bcast(&cast, 0, group, "first");
-	owed = cast.members[5].request;
-	assert_non_null(owed);
-	cast_send(&cast, cast_request(&cast, 5, scoll_request_group(owed),
+	pending = cast.members[5].request;
+	assert_non_null(pending);
+	cast_send(&cast, cast_request(&cast, 5, scoll_request_group(pending),
 				      "second", 6, 0, 0));
 	cast_run(&cast);
 	assert_int_equal(cast.members[5].sum, 13);
 	assert_string_equal(cast.members[5].failures, "");
-	assert_int_equal(scoll_core_reply(owed, cast.now_ns, "x", 1), 0);
+	assert_int_equal(scoll_core_reply(pending, cast.now_ns, "x", 1), 0);
 	cast_finish(&cast, group);
 }
 

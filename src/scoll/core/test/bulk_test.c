@@ -181,7 +181,7 @@ static void notices_K03_are_one_at_a_time_to_a_child(void **state)
 	sends = cast.sends;
 	cast_rules_clear(&cast);
 	cast_run(&cast);
-	/* When it was told, the next one said everything. */
+	/* When its end was reported, the next notice said everything. */
 	assert_int_equal(cast.sends, sends + 1);
 	assert_int_equal(cast.members[0].status, 0);
 	cast_finish(&cast, group);
@@ -436,7 +436,7 @@ static void wait_K06_O04_for_data_that_never_comes_ends(void **state)
 	cast_init(&cast, 3, CAST_CHAIN);
 	group = cast_group(&cast, 0, 0, 3);
 	cast_send(&cast, cast_bulk_request(&cast, 0, group, &iov, 1));
-	/* 2 is never told that there is something to read. */
+	/* 2 never gets a notice that there is something to read. */
 	cast_carry(&cast, cast_move(&cast, MOVE_SEND, 0, 0), FATE_PASS);
 	cast_callbacks(&cast);
 	cast_carry(&cast, cast_move(&cast, MOVE_SEND, 1, 0), FATE_PASS);

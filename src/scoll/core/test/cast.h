@@ -42,7 +42,7 @@ enum move_kind {
 };
 
 enum move_fate {
-	FATE_PASS,  /* delivered, and its end is told */
+	FATE_PASS,  /* delivered, and its end is reported */
 	FATE_LOSE,  /* not delivered; its end is 0 */
 	FATE_FAIL,  /* not delivered; its end is -EIO */
 	FATE_DENY,  /* delivered; its end is -EIO */
@@ -68,7 +68,7 @@ struct move {
 	struct remote_piece remote[SCOLL_BULK_IOVS_MAX];
 	int remote_count;
 	const struct region *region;
-	struct transfer *transfer; /* NULL: its end was told */
+	struct transfer *transfer; /* NULL: its end was reported */
 	bool is_cancelled;
 };
 
@@ -108,7 +108,7 @@ struct member {
 	int refusal;       /* a negative errno for each call; 0 */
 	int region_result; /* of opening memory */
 	int cancels, connects;
-	char disconnected[64];             /* whom it has, by their numbers */
+	char disconnected[64];             /* peers, by their numbers */
 	uint32_t place;                    /* where it is */
 	uint32_t places[CAST_MEMBERS_MAX]; /* where others are: 0: unknown */
 	int lessons;                       /* of messages, about places */
@@ -125,7 +125,7 @@ struct member {
 	bool no_bulk_buffer;
 	scoll_duration_t timeout; /* -1: as it was */
 	scoll_request_t *request; /* the last one */
-	scoll_reply_t reply;      /* the last one, as it was told */
+	scoll_reply_t reply;      /* the last one, as delivered */
 	uint8_t payload[SCOLL_BCAST_MAX];
 	int payload_len;
 	int request_count; /* how often incoming_request was called */
@@ -180,8 +180,8 @@ void cast_init(struct cast *cast, int count, scoll_tree_type_t tree);
 /* The same, and every message is sealed, every broadcast signed. */
 void cast_init_sealed(struct cast *cast, int count, scoll_tree_type_t tree);
 /*
- * Sealed, and with addresses of so many bytes, 5 or more: member 0 knows all and
- * shares them, the others know none.
+ * Sealed, and with addresses of so many bytes, 5 or more: member 0 knows all
+ * and shares them, the others know none.
  */
 void cast_init_placed(struct cast *cast, int count, scoll_tree_type_t tree,
 		      size_t place_size);

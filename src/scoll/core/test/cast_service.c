@@ -452,7 +452,7 @@ void cast_bcast(struct cast *cast, int root, scoll_group_t *group,
 
 /*
  * [pre] (request | reply | part)* post [out]; when refused, pre alone, or pre
- * out, by which it is told here that the request went no further.
+ * out, which reports here that the request went no further.
  */
 static void script_check(const struct member *member)
 {

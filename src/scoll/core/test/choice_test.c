@@ -67,24 +67,25 @@ static bool bit_is_set(const uint64_t *words, uint32_t at)
 /* Against the plain list of those whose bit is set. */
 static void assert_is(const struct choice *choice, const uint64_t *words)
 {
-	uint32_t place = 0, sum = 0;
+	uint32_t position = 0, sum = 0;
 
 	for (uint32_t i = 0; i < COUNT; i++) {
 		if (!bit_is_set(words, i)) {
-			assert_int_equal(choice_place(choice, NID(i)), -ENOENT);
+			assert_int_equal(choice_position(choice, NID(i)),
+					 -ENOENT);
 			continue;
 		}
-		assert_int_equal(choice_place(choice, NID(i)), place);
-		assert_int_equal(choice_index(choice, place), i);
-		assert_int_equal(choice_entities(choice, 0, place), sum);
-		assert_int_equal(choice_entities(choice, place, 1), ON(i));
-		place++;
+		assert_int_equal(choice_position(choice, NID(i)), position);
+		assert_int_equal(choice_index(choice, position), i);
+		assert_int_equal(choice_entities(choice, 0, position), sum);
+		assert_int_equal(choice_entities(choice, position, 1), ON(i));
+		position++;
 		sum += ON(i);
 	}
-	assert_int_equal(choice->count, place);
+	assert_int_equal(choice->count, position);
 	assert_int_equal(choice->entity_count, sum);
-	assert_int_equal(choice_entities(choice, 0, place), sum);
-	assert_int_equal(choice_place(choice, 5), -ENOENT);
+	assert_int_equal(choice_entities(choice, 0, position), sum);
+	assert_int_equal(choice_position(choice, 5), -ENOENT);
 }
 
 static void everybody_is_a_choice_of_one_range(void **state)
@@ -109,7 +110,7 @@ static void everybody_is_a_choice_of_one_range(void **state)
 static void chosen_nodes_stand_in_the_order_of_the_members(void **state)
 {
 	const scoll_nid_t nids[] = { NID(9), NID(3), NID(4), NID(199), NID(3) };
-	const scoll_nid_t stranger[] = { NID(9), 5 };
+	const scoll_nid_t unknown[] = { NID(9), 5 };
 	uint64_t words[4] = { 0 };
 	struct choice *choice;
 
@@ -122,7 +123,7 @@ static void chosen_nodes_stand_in_the_order_of_the_members(void **state)
 	assert_int_equal(choice->range_count, 3);
 	assert_false(choice_is_all(choice));
 	choice_unref(choice);
-	assert_int_equal(choice_of_nids(membership, stranger, 2, &choice),
+	assert_int_equal(choice_of_nids(membership, unknown, 2, &choice),
 			 -ENOENT);
 	assert_int_equal(choice_of_nids(membership, nids, 0, &choice), -ENOENT);
 }
@@ -357,25 +358,25 @@ static void decode_rejects_what_is_no_choice(void **state)
 /* Against the list of the choice, turned so that the root is first. */
 static void assert_ranked(const struct choice *choice, scoll_nid_t root)
 {
-	int place = choice_place(choice, root);
+	int position = choice_position(choice, root);
 	uint32_t entities[COUNT + 2] = { 0 }, count = 0;
 	struct ranking ranking;
 	scoll_target_t target;
 
 	ranking_init(choice, root, &ranking);
-	assert_int_equal(ranking.is_extra, place < 0);
-	assert_int_equal(ranking.count, choice->count + (place < 0));
-	if (place < 0) {
+	assert_int_equal(ranking.is_extra, position < 0);
+	assert_int_equal(ranking.count, choice->count + (position < 0));
+	if (position < 0) {
 		assert_int_equal(ranking_nid(&ranking, 0), root);
 		assert_int_equal(ranking_rank(&ranking, root), 0);
 		ranking_target(&ranking, 0, &target);
 		assert_int_equal(target.nid, root);
 		assert_int_equal(target.count, 0);
 		entities[++count] = 0;
-		place = 0;
+		position = 0;
 	}
 	for (uint32_t i = 0; i < choice->count; i++, count++) {
-		uint32_t index = choice_index(choice, ((uint32_t)place + i) %
+		uint32_t index = choice_index(choice, ((uint32_t)position + i) %
 							      choice->count);
 
 		assert_int_equal(ranking_nid(&ranking, count), NID(index));

@@ -98,22 +98,22 @@ static void last_L01_of_a_root_that_has_not_made_the_group(void **state)
 {
 	struct cast cast;
 	scoll_group_t *group;
-	scoll_request_t *owed;
+	scoll_request_t *pending;
 
 	cast_init(&cast, 3, SCOLL_TREE_FLAT);
 	group = cast_group(&cast, 0, 0, 3);
 	cast.members[1].keeps_quiet = true;
 	cast_bcast(&cast, 0, group, "x");
-	owed = cast.members[1].request;
+	pending = cast.members[1].request;
 	cast.members[1].keeps_quiet = false;
-	cast_send(&cast, cast_request(&cast, 1, scoll_request_group(owed), "y",
-				      1, SCOLL_LAST, 0));
+	cast_send(&cast, cast_request(&cast, 1, scoll_request_group(pending),
+				      "y", 1, SCOLL_LAST, 0));
 	cast_run(&cast);
 	assert_int_equal(cast.members[1].sum, 3);
-	assert_int_equal(scoll_core_reply(owed, cast.now_ns, "x", 1), 0);
+	assert_int_equal(scoll_core_reply(pending, cast.now_ns, "x", 1), 0);
 	cast_run(&cast);
 	assert_groups(&cast, 1, 3, 0);
-	/* Its maker has its handle, and is told. */
+	/* Its maker has its handle, and is notified. */
 	assert_groups(&cast, 0, 1, 1);
 	cast_bcast(&cast, 0, group, "z");
 	assert_int_equal(cast.members[0].reply.srp_status, -ESHUTDOWN);
@@ -200,7 +200,7 @@ static void destroy_L02_F14_is_an_empty_last_broadcast(void **state)
 	assert_int_equal(scoll_core_service_unregister(cast.members[0].core,
 						       CAST_SERVICE),
 			 0);
-	/* Never sent: nobody has to be told. */
+	/* Never sent: no node needs a notice. */
 	assert_int_equal(scoll_core_service_register(
 				 cast.members[0].core, CAST_SERVICE,
 				 &cast_service_ops, &cast.members[0]),

@@ -14,7 +14,7 @@ static void unserve(struct cast *cast, int index)
 
 /* --- E-01: before pre_request --- */
 
-static void unknown_service_E01_is_told_to_the_parent_alone(void **state)
+static void unknown_service_E01_is_reported_to_the_parent_alone(void **state)
 {
 	struct cast cast;
 	scoll_group_t *group;
@@ -109,7 +109,7 @@ static void other_version_E01_is_answered(void **state)
 	cast_finish(&cast, group);
 }
 
-static void forgotten_group_E01_B30_is_told_and_carried_again(void **state)
+static void forgotten_group_E01_B30_is_reported_and_carried_again(void **state)
 {
 	struct cast cast;
 	scoll_group_t *group;
@@ -490,12 +490,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			unknown_service_E01_is_told_to_the_parent_alone),
+			unknown_service_E01_is_reported_to_the_parent_alone),
 		cmocka_unit_test(wrong_parent_E01_P05_is_refused),
 		cmocka_unit_test(checks_P05_come_in_order_group_parent_service),
 		cmocka_unit_test(other_version_E01_is_answered),
 		cmocka_unit_test(
-			forgotten_group_E01_B30_is_told_and_carried_again),
+			forgotten_group_E01_B30_is_reported_and_carried_again),
 		cmocka_unit_test(member_E01_without_memory_says_so),
 		cmocka_unit_test(limit_E01_of_requests_is_answered),
 		cmocka_unit_test(refusal_E02_ends_it_there),

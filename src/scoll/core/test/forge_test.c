@@ -126,7 +126,7 @@ static void replayed_broadcast_S02_is_nothing_to_a_later_start(void **state)
 	assert_int_equal(group_table_count(cast.members[1].core->groups), 0);
 	assert_int_equal(replay_root_count(cast.members[1].core->replay), 0);
 	/*
-	 * Its root is not told that it has restarted: what it sends may have
+	 * Its root is not notified of the restart: what it sends may have
 	 * been run by the earlier start, for all it knows.
 	 */
 	cast_bcast(&cast, 0, group, "z");

@@ -67,7 +67,7 @@ static void choice_G16_of_the_living_is_agreed_upon_by_digest(void **state)
 	given_dead(bed.given, 30);
 	assert_int_equal(group_alive(group, NULL, &living), 0);
 	assert_int_equal(living->count, COUNT - 2);
-	assert_int_equal(choice_place(living, 30), -ENOENT);
+	assert_int_equal(choice_position(living, 30), -ENOENT);
 	bcast.choice_digest = living->digest;
 	assert_int_equal(group_choice(group, &bcast, &again), 0);
 	assert_ptr_equal(again, living);

@@ -56,7 +56,7 @@ static void immediate_G01_G03_F03_tells_when_all_have_it(void **state)
 	assert_string_equal(cast.members[0].script, "group");
 	assert_int_equal(cast.members[0].group_status, 0);
 	group = cast.members[0].group;
-	/* No service has heard of it, and nothing is carried any more. */
+	/* No service has seen it, and no parameters are carried any more. */
 	for (int i = 1; i < 6; i++)
 		assert_string_equal(cast.members[i].script, "");
 	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, 0));

@@ -46,7 +46,7 @@ static void root_G08_G15_P15_may_be_any_member_at_the_same_time(void **state)
 {
 	struct cast cast;
 	scoll_group_t *group, *other;
-	scoll_request_t *owed;
+	scoll_request_t *pending;
 
 	cast_init(&cast, 6, SCOLL_TREE_BINOMIAL);
 	group = cast_group(&cast, 0, 0, 6);
@@ -54,15 +54,15 @@ static void root_G08_G15_P15_may_be_any_member_at_the_same_time(void **state)
 	/* A member learned the group, and begins with it as its root. */
 	cast.members[3].keeps_quiet = true;
 	cast_bcast(&cast, 0, group, "second");
-	owed = cast.members[3].request;
-	other = scoll_request_group(owed);
+	pending = cast.members[3].request;
+	other = scoll_request_group(pending);
 	cast_script_clear(&cast);
 	cast_send(&cast, cast_request(&cast, 3, other, "third", 5, 0, 0));
 	cast_run(&cast);
 	assert_string_equal(cast.members[0].script, "pre request post out");
 	assert_int_equal(cast.members[3].sum, 6);
 	assert_int_equal(cast.members[3].status, 0);
-	assert_int_equal(scoll_core_reply(owed, cast.now_ns, "x", 1), 0);
+	assert_int_equal(scoll_core_reply(pending, cast.now_ns, "x", 1), 0);
 	cast_finish(&cast, group);
 }
 
@@ -190,7 +190,7 @@ static void overtake(struct cast *cast, int count)
 	cast_run(cast);
 }
 
-static void overtaken_S04_request_is_run_or_its_root_is_told_at_once(
+static void overtaken_S04_request_is_run_or_its_root_is_notified_at_once(
 	void **state)
 {
 	static struct cast cast;
@@ -213,7 +213,7 @@ static void old_S02_message_of_a_request_at_work_does_not_end_it(void **state)
 	static struct cast cast;
 	scoll_group_t *group;
 	struct move *move;
-	scoll_request_t *owed;
+	scoll_request_t *pending;
 	uint8_t bytes[SCOLL_BCAST_MAX];
 	size_t size;
 
@@ -225,7 +225,7 @@ static void old_S02_message_of_a_request_at_work_does_not_end_it(void **state)
 	size = move->size;
 	memcpy(bytes, move->bytes, size);
 	cast_run(&cast);
-	owed = cast.members[1].request;
+	pending = cast.members[1].request;
 	cast.members[1].keeps_quiet = false;
 	for (int i = 0; i <= REPLAY_WINDOW; i++) {
 		cast_script_clear(&cast);
@@ -233,7 +233,7 @@ static void old_S02_message_of_a_request_at_work_does_not_end_it(void **state)
 	}
 	cast_inject(&cast, 1, bytes, size);
 	cast_run(&cast);
-	assert_int_equal(scoll_core_reply(owed, cast.now_ns, "", 0), 0);
+	assert_int_equal(scoll_core_reply(pending, cast.now_ns, "", 0), 0);
 	cast_run(&cast);
 	assert_string_equal(cast.members[0].failures, "");
 	assert_int_equal(cast.members[0].status, 0);
@@ -246,7 +246,7 @@ static void order_R09_P19_is_deepest_first_and_before_other_traffic(
 	struct cast cast;
 	scoll_group_t *group;
 	const struct move *move;
-	scoll_request_t *owed;
+	scoll_request_t *pending;
 	int sends = 0;
 
 	cast_init(&cast, 9, SCOLL_TREE_BINOMIAL);
@@ -255,10 +255,10 @@ static void order_R09_P19_is_deepest_first_and_before_other_traffic(
 	cast_bcast(&cast, 0, group, "x");
 	cast.members[2].keeps_quiet = true;
 	cast_bcast(&cast, 0, group, "y");
-	owed = cast.members[2].request;
+	pending = cast.members[2].request;
 	cast.members[2].keeps_quiet = false;
-	cast_send(&cast, cast_request(&cast, 2, scoll_request_group(owed), "z",
-				      1, 0, 0));
+	cast_send(&cast, cast_request(&cast, 2, scoll_request_group(pending),
+				      "z", 1, 0, 0));
 	cast.members[0].is_full = true;
 	cast_run(&cast);
 	assert_null(cast_move(&cast, MOVE_REPLY, 0, 0));
@@ -278,7 +278,7 @@ static void order_R09_P19_is_deepest_first_and_before_other_traffic(
 				cast_nid((int[]){ 4, 2, 8, 1 }[sends++]));
 	}
 	assert_int_equal(sends, 4);
-	assert_int_equal(scoll_core_reply(owed, cast.now_ns, "x", 1), 0);
+	assert_int_equal(scoll_core_reply(pending, cast.now_ns, "x", 1), 0);
 	cast_finish(&cast, group);
 }
 
@@ -411,19 +411,19 @@ static void full_of_buffers_P19_delays_no_send(void **state)
 {
 	struct cast cast;
 	scoll_group_t *group;
-	scoll_request_t *owed;
+	scoll_request_t *pending;
 
 	cast_init(&cast, 2, SCOLL_TREE_FLAT);
 	group = cast_group(&cast, 0, 0, 2);
 	cast.members[1].keeps_quiet = true;
 	cast_bcast(&cast, 0, group, "x");
-	owed = cast.members[1].request;
+	pending = cast.members[1].request;
 	group = cast_group(&cast, 1, 0, 2);
-	/* It has no room for its own request, but owes a reply. */
+	/* It has no memory for its own request, but has to reply. */
 	cast.members[1].has_no_room = true;
 	cast_bcast(&cast, 1, group, "x");
 	assert_int_equal(cast.members[0].request_count, 1);
-	assert_int_equal(scoll_core_reply(owed, cast.now_ns, "x", 1), 0);
+	assert_int_equal(scoll_core_reply(pending, cast.now_ns, "x", 1), 0);
 	cast_run(&cast);
 	assert_string_equal(cast.members[0].script, "request reply:0 post");
 	cast.members[1].has_no_room = false;
@@ -530,7 +530,7 @@ int main(void)
 			broadcast_P07_does_not_wait_for_the_service_nor_it_for_that),
 		cmocka_unit_test(broadcasts_S04_may_overtake_each_other),
 		cmocka_unit_test(
-			overtaken_S04_request_is_run_or_its_root_is_told_at_once),
+			overtaken_S04_request_is_run_or_its_root_is_notified_at_once),
 		cmocka_unit_test(
 			old_S02_message_of_a_request_at_work_does_not_end_it),
 		cmocka_unit_test(

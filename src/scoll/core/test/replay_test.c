@@ -156,7 +156,7 @@ static void late_messages_after_a_death_do_not_shut_out_who_lives(void **state)
 		assert_int_equal(replay_enter(replay, 1, 100, 1, 30),
 				 REPLAY_PAST);
 	assert_int_equal(replay_enter(replay, 1, 200, 1, 20), REPLAY_NEW);
-	/* Several in a row take its place, until it is heard again. */
+	/* Several in a row replace it, until a message of it arrives. */
 	for (uint64_t i = 31; i < 33; i++)
 		assert_int_equal(replay_enter(replay, 1, 100, 1, i),
 				 REPLAY_PAST);
@@ -219,7 +219,7 @@ static void replays_of_a_past_start_do_not_bring_it_back(void **state)
 }
 
 /* To be answered it has to be one that would be believed, in the end. */
-static void what_may_be_new_is_told_from_what_is_old(void **state)
+static void new_numbers_are_distinguished_from_old_ones(void **state)
 {
 	assert_true(replay_may_be_new(replay, 1, 200, 0, 1));
 	assert_enter(1, 200, 1, REPLAY_NEW);
@@ -288,7 +288,7 @@ int main(void)
 		test_of(start_that_was_replaced_is_not_believed_after_a_death),
 		test_of(late_message_does_not_shut_out_who_lives_for_ever),
 		test_of(replays_of_a_past_start_do_not_bring_it_back),
-		test_of(what_may_be_new_is_told_from_what_is_old),
+		test_of(new_numbers_are_distinguished_from_old_ones),
 		test_of(root_that_was_silent_longest_goes_out),
 		test_of(end_of_memory_is_not_seen),
 	};

@@ -57,7 +57,9 @@ static void buffers_M05_may_be_larger_than_the_reply(void **state)
 
 static void on_reply_spoil(struct member *member, scoll_reply_t *reply)
 {
-	/* The address sanitizer would tell of a buffer that is written later. */
+	/*
+	 * The address sanitizer would tell of a buffer that is written later.
+	 */
 	memset(reply->srp_buf, 0xee, member->buffer_len);
 }
 
@@ -85,7 +87,8 @@ static void buffers_M07_are_free_at_incoming_reply(void **state)
 	cast_finish(&cast, group);
 }
 
-static void reply_P11_before_the_request_returns_is_told_after_it(void **state)
+static void reply_P11_before_the_request_returns_is_reported_after_it(
+	void **state)
 {
 	struct cast cast;
 	scoll_group_t *group;
@@ -247,7 +250,8 @@ static void reply_P18_T08_comes_in_parts_each_as_soon_as_it_is_ready(
 	cast_finish(&cast, group);
 }
 
-static void parts_P18_S04_are_told_in_order_however_they_come(void **state)
+static void parts_P18_S04_are_delivered_in_order_however_they_arrive(
+	void **state)
 {
 	struct cast cast;
 	scoll_group_t *group;
@@ -313,7 +317,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			reply_P11_before_the_request_returns_is_told_after_it),
+			reply_P11_before_the_request_returns_is_reported_after_it),
 		cmocka_unit_test(
 			service_P11_may_have_no_incoming_reply_T03_status_remains),
 		cmocka_unit_test(
@@ -323,7 +327,7 @@ int main(void)
 		cmocka_unit_test(
 			reply_P18_T08_comes_in_parts_each_as_soon_as_it_is_ready),
 		cmocka_unit_test(
-			parts_P18_S04_are_told_in_order_however_they_come),
+			parts_P18_S04_are_delivered_in_order_however_they_arrive),
 		cmocka_unit_test(
 			buffers_M03_F09_take_the_reply_of_one_child_only),
 		cmocka_unit_test(buffers_M05_may_be_larger_than_the_reply),

@@ -10,7 +10,7 @@ struct forgery {
 	size_t size;
 };
 
-/* Sealed for `to`, which is told by its present start. */
+/* Sealed for the present start of `to`. */
 static void forge(struct forgery *forgery,
 		  void (*change)(struct wire_bcast *wire))
 {
@@ -67,7 +67,7 @@ static scoll_group_t *begin(struct cast *cast, struct forgery *ret_forgery)
 }
 
 /* The next one of the root is run by all. */
-static void assert_heard(struct cast *cast, scoll_group_t *group)
+static void assert_received(struct cast *cast, scoll_group_t *group)
 {
 	int count = cast->members[1].request_count;
 
@@ -120,7 +120,7 @@ static void forged_broadcast_S02_takes_no_number_of_its_root(void **state)
 		forge(&forgery, number_next);
 		assert_int_equal(cast.members[1].core->stats.messages_refused,
 				 refused + 2);
-		assert_heard(&cast, group);
+		assert_received(&cast, group);
 	}
 	cast_finish(&cast, group);
 }
@@ -132,7 +132,7 @@ static void forged_start_S02_is_none_of_its_root(void **state)
 	scoll_group_t *group = begin(&cast, &forgery);
 
 	forge(&forgery, start_raise);
-	assert_heard(&cast, group);
+	assert_received(&cast, group);
 	cast_finish(&cast, group);
 }
 
@@ -144,7 +144,7 @@ static void forged_last_ends_no_group(void **state)
 
 	forge(&forgery, last_set);
 	assert_int_equal(group_table_count(cast.members[1].core->groups), 1);
-	assert_heard(&cast, group);
+	assert_received(&cast, group);
 	cast_finish(&cast, group);
 }
 
@@ -159,7 +159,7 @@ static void signature_of_one_root_is_none_of_another(void **state)
 	forge(&forgery, root_set);
 	forge(&forgery, nothing); /* once more what was there */
 	assert_int_equal(cast.members[1].request_count, count);
-	assert_heard(&cast, group);
+	assert_received(&cast, group);
 	cast_finish(&cast, group);
 }
 

@@ -243,18 +243,18 @@ static void silent_service_O05_E04_only_costs_its_parent_a_timeout(void **state)
 {
 	struct cast cast;
 	scoll_group_t *group;
-	scoll_request_t *owed;
+	scoll_request_t *pending;
 
 	cast_init(&cast, 3, CAST_CHAIN);
 	group = cast_group(&cast, 0, 0, 3);
 	cast.members[2].keeps_quiet = true;
 	cast_bcast(&cast, 0, group, "x");
-	owed = cast.members[2].request;
+	pending = cast.members[2].request;
 	while (cast.members[0].failures[0] == '\0' && cast_pass_deadline(&cast))
 		cast_run(&cast);
 	assert_string_equal(cast.members[0].failures, "02:TIMEOUT");
 	/* Its handle is as good as ever. */
-	assert_int_equal(scoll_core_reply(owed, cast.now_ns, "x", 1), 0);
+	assert_int_equal(scoll_core_reply(pending, cast.now_ns, "x", 1), 0);
 	cast_run(&cast);
 	assert_string_equal(cast.members[2].script, "pre request post out");
 	cast_finish(&cast, group);

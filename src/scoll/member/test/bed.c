@@ -36,7 +36,7 @@ struct node {
 	uint64_t incarnation;
 	uint64_t offset_ns; /* of its clock */
 	int64_t drift_ppm;
-	uint64_t wall_ms; /* by which the time that it has been told is on */
+	uint64_t wall_ms; /* offset of the clock that it sees */
 	struct sim_rng rng;
 	unsigned int side;
 	bool is_paused;
@@ -338,7 +338,7 @@ struct bed *bed_create(const struct bed_options *options)
 	struct bed *bed = allocate(1, sizeof(*bed));
 	size_t words = (options->node_count + 63) / 64;
 	struct message_parts parts = message_parts_of(options->node_count);
-	uint32_t place;
+	uint32_t index;
 
 	bed->node_count = options->node_count;
 	bed->bounds = gossip_bounds_of(options->node_count);
@@ -354,7 +354,7 @@ struct bed *bed_create(const struct bed_options *options)
 	for (uint32_t i = 0; i < bed->node_count; i++) {
 		struct node *node = &bed->nodes[i];
 
-		if (roster_add(bed->roster, i + 1, &place) < 0)
+		if (roster_add(bed->roster, i + 1, &index) < 0)
 			abort();
 		node->bed = bed;
 		node->index = i;
@@ -410,7 +410,7 @@ void bed_set_faults(struct bed *bed, const struct bed_faults *faults)
 	bed->faults = *faults;
 }
 
-/* Until its stealth is over, and everybody has heard of it. */
+/* Until its stealth is over, and all know of it. */
 static void calm_after(struct bed *bed, struct node *node, unsigned int cycles)
 {
 	uint64_t calm_ms = bed->now_ms + cycles * BED_CYCLE_MS;
@@ -430,7 +430,7 @@ void bed_calm(struct bed *bed, uint32_t node)
 	assert(bed->nodes[node].disturbed_count > 0);
 	bed->nodes[node].disturbed_count--;
 	bed->nodes[node].awake_ms = bed->now_ms;
-	/* Verdicts wait for age_max, and what was heard is as old again. */
+	/* Verdicts wait for age_max, and what was received is as old again. */
 	calm_after(bed, &bed->nodes[node],
 		   bed->bounds.very_old + GOSSIP_SKEW_CYCLES);
 }

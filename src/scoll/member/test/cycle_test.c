@@ -87,7 +87,7 @@ static void a_node_cannot_hurry_the_others_step_by_step(void **state)
 	}
 }
 
-/* Be heard by one who is `lag` behind in each cycle; how far we came. */
+/* Send to a node that is `lag` behind in each cycle; how far we came. */
 static uint64_t count_beside(struct lab *lab, uint64_t lag, unsigned int cycles)
 {
 	uint64_t begin = cycle_of(lab);
@@ -128,7 +128,7 @@ static void a_quorum_is_believed_and_nobody_dies_of_it(void **state)
 	assert_int_equal(cycle_of(lab), target);
 	assert_int_equal(gossip_stats(lab->gossip)->jump_count, 1);
 	assert_int_equal(discovery_alive_count(lab->discovery), NODE_COUNT);
-	/* Who is not heard by then is dead. */
+	/* A node not seen by then is dead. */
 	lab_pass(lab, lab->bounds.age_max - 1);
 	assert_int_equal(gossip_stats(lab->gossip)->death_count, 0);
 	assert_int_equal(lab_hear(lab, 1, cycle_of(lab)), 0);
@@ -147,12 +147,12 @@ static void voices_that_are_too_far_apart_make_no_quorum(void **state)
 	surrounded(lab);
 	target = cycle_of(lab) + 500;
 	for (uint32_t i = 0; i < 4; i++) {
-		/* They go on as time does, and are heard again and again. */
+		/* They go on as time does, and arrive again and again. */
 		assert_int_equal(lab_hear(lab, 1 + i % 2, target), -ERANGE);
 		lab_pass(lab, 1);
 		target++;
 	}
-	/* The third one comes when the others were not heard for long. */
+	/* The third one comes long after the others. */
 	lab_pass(lab, lab->bounds.age_max + 1);
 	target += lab->bounds.age_max + 1;
 	assert_int_equal(lab_hear(lab, 3, target), -ERANGE);
@@ -162,19 +162,19 @@ static void voices_that_are_too_far_apart_make_no_quorum(void **state)
 static void in_stealth_the_first_word_counts_and_can_be_undone(void **state)
 {
 	struct lab *lab = *state;
-	unsigned int heard = 0;
+	unsigned int received = 0;
 
 	assert_int_equal(lab_hear(lab, 1, HUGE_CYCLE), 0);
 	assert_true(cycle_of(lab) >= HUGE_CYCLE);
 	/* The others say otherwise, and do so for a while. */
 	for (unsigned int i = 0; i < 2 * lab->bounds.age_max; i++) {
-		uint32_t place = 2 + i % 5;
+		uint32_t index = 2 + i % 5;
 
 		lab_pass(lab, 1);
-		if (lab_hear(lab, place, 700 + i) == 0)
-			heard++;
+		if (lab_hear(lab, index, 700 + i) == 0)
+			received++;
 	}
-	assert_int_equal(heard, 2 * lab->bounds.age_max);
+	assert_int_equal(received, 2 * lab->bounds.age_max);
 	assert_int_equal(cycle_of(lab), 700 + 2 * lab->bounds.age_max - 1);
 	assert_int_equal(gossip_stats(lab->gossip)->back_count, 1);
 	assert_int_equal(discovery_alive_count(lab->discovery), 6 + 1);
@@ -201,11 +201,11 @@ static void those_behind_do_not_pull_a_majority_back(void **state)
 	begin = cycle_of(lab);
 	for (unsigned int i = 0; i < 3 * lab->bounds.age_max; i++) {
 		lab_pass(lab, 1);
-		for (uint32_t place = 1; place < 5; place++)
-			assert_int_equal(lab_hear(lab, place, cycle_of(lab)),
+		for (uint32_t index = 1; index < 5; index++)
+			assert_int_equal(lab_hear(lab, index, cycle_of(lab)),
 					 0);
-		for (uint32_t place = 5; place < 10; place++)
-			assert_int_equal(lab_hear(lab, place, 5 + i), 0);
+		for (uint32_t index = 5; index < 10; index++)
+			assert_int_equal(lab_hear(lab, index, 5 + i), 0);
 	}
 	assert_int_equal(gossip_stats(lab->gossip)->back_count, 0);
 	assert_true(cycle_of(lab) >= begin + 3 * lab->bounds.age_max);
@@ -302,7 +302,7 @@ static void play_back(struct lab *lab, uint64_t cycle, uint64_t asker_nonce)
 	}
 }
 
-/* All others are heard in each cycle. */
+/* Messages of all others arrive in each cycle. */
 static void live(struct lab *lab, unsigned int cycles, uint64_t *cycle)
 {
 	for (unsigned int i = 0; i < cycles; i++) {
@@ -313,7 +313,7 @@ static void live(struct lab *lab, unsigned int cycles, uint64_t *cycle)
 	}
 }
 
-static void letters_of_an_earlier_life_move_no_cycle(void **state)
+static void messages_of_an_earlier_life_move_no_cycle(void **state)
 {
 	struct lab *lab = *state;
 	const struct gossip_stats *stats = gossip_stats(lab->gossip);
@@ -353,7 +353,7 @@ static void earlier_life_believed_in_stealth_is_left_and_kills_nobody(
 		lab_hear(lab, i, cycle);
 	play_back(lab, 100000, 0);
 	assert_int_equal(cycle_of(lab), 100000);
-	/* They are played on and on, and what is true is heard, too. */
+	/* They are replayed on and on, and true messages arrive, too. */
 	for (unsigned int i = 0; i < lab->bounds.stealth + cycles; i++) {
 		play_back(lab, 100001 + i, 0);
 		live(lab, 1, &cycle);
@@ -399,7 +399,7 @@ int main(void)
 			in_stealth_the_first_word_counts_and_can_be_undone),
 		test_with_lab(
 			a_cycle_that_nobody_can_have_reached_is_never_believed),
-		test_with_lab(letters_of_an_earlier_life_move_no_cycle),
+		test_with_lab(messages_of_an_earlier_life_move_no_cycle),
 		test_with_lab(
 			earlier_life_believed_in_stealth_is_left_and_kills_nobody),
 		test_with_lab(

@@ -131,7 +131,7 @@ static void stealth_D05_believes_only_who_can_know(void **state)
 	assert_int_equal(lab_receive(lab), 0);
 	assert_true(discovery_is_stealthy(lab->discovery));
 	lab_pass(lab, 1);
-	/* It has not heard others for long enough. */
+	/* It has not received from others for long enough. */
 	obituary(lab, AGE_MAX);
 	lab->message.listening_cycles--;
 	assert_int_equal(lab_receive(lab), 0);
@@ -182,7 +182,7 @@ static void reboot_B29_too_quick_to_be_seen_is_found_by_its_nonce(void **state)
 
 /* --- cycle and timestamps --- */
 
-static void cycle_D01_is_the_highest_that_is_heard(void **state)
+static void cycle_D01_is_the_highest_received(void **state)
 {
 	struct lab *lab = *state;
 	uint64_t cycle;
@@ -227,7 +227,7 @@ static void timestamps_D01_are_merged_by_the_latest(void **state)
 	assert_true(lab_is_alive(lab, 4));
 	lab_pass(lab, 1);
 	assert_false(lab_is_alive(lab, 4));
-	/* Nothing in what it sends is younger than what it heard. */
+	/* Nothing in what it sends is younger than what it received. */
 	assert_true(lab_is_alive(lab, 1));
 }
 
@@ -374,7 +374,7 @@ static void falsely_dead_B30_node_comes_back_with_another_counter(void **state)
 	lab_fini(&other);
 }
 
-static void reboot_D02_D07_is_told_and_changes_the_counter(void **state)
+static void reboot_D02_D07_is_reported_and_changes_the_counter(void **state)
 {
 	struct lab *lab = *state;
 	uint32_t counter;
@@ -394,7 +394,7 @@ static void reboot_D02_D07_is_told_and_changes_the_counter(void **state)
 	assert_int_equal(lab_counter(lab, 1), counter + 1);
 }
 
-static void death_after_the_check_B26_is_told(void **state)
+static void death_after_the_check_B26_is_reported(void **state)
 {
 	struct lab *lab = *state;
 	_auto_(discovery_view_destroyp) struct discovery_view *view = NULL;
@@ -624,15 +624,16 @@ int main(void)
 			first_boot_B29_of_a_node_that_nobody_knows_is_quick),
 		test_with_lab(
 			reboot_B29_too_quick_to_be_seen_is_found_by_its_nonce),
-		test_with_lab(cycle_D01_is_the_highest_that_is_heard),
+		test_with_lab(cycle_D01_is_the_highest_received),
 		test_with_lab(timestamps_D01_are_merged_by_the_latest),
 		test_with_lab(a_message_says_what_is_known),
 		test_with_lab(counter_D06_rises_at_each_death_and_stays_here),
 		test_with_lab(counters_D08_add_nothing_to_what_is_sent),
 		test_with_lab(
 			falsely_dead_B30_node_comes_back_with_another_counter),
-		test_with_lab(reboot_D02_D07_is_told_and_changes_the_counter),
-		test_with_lab(death_after_the_check_B26_is_told),
+		test_with_lab(
+			reboot_D02_D07_is_reported_and_changes_the_counter),
+		test_with_lab(death_after_the_check_B26_is_reported),
 		test_with_lab(a_leave_is_a_death_at_once_and_for_good),
 		test_with_lab(who_leaves_tells_it_and_is_silent),
 		test_with_lab(

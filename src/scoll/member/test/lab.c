@@ -38,7 +38,7 @@ void lab_init_at(struct lab *lab, size_t node_count, uint64_t cycle)
 		.ops = &ops,
 		.ctx = lab,
 	};
-	uint32_t place;
+	uint32_t index;
 	int result;
 
 	memset(lab, 0, sizeof(*lab));
@@ -48,8 +48,8 @@ void lab_init_at(struct lab *lab, size_t node_count, uint64_t cycle)
 	result = roster_create(NULL, 0, &lab->roster);
 	assert(result == 0);
 	for (uint32_t i = 0; i < node_count; i++) {
-		result = roster_add(lab->roster, lab_nid(i), &place);
-		assert(result == 0 && place == i);
+		result = roster_add(lab->roster, lab_nid(i), &index);
+		assert(result == 0 && index == i);
 	}
 	options.roster = lab->roster;
 	options.rng = sim_rng_seam(&lab->rng);
@@ -82,24 +82,24 @@ void lab_surface(struct lab *lab)
 		lab_pass(lab, 1);
 }
 
-void lab_message(struct lab *lab, uint32_t place, uint64_t cycle)
+void lab_message(struct lab *lab, uint32_t index, uint64_t cycle)
 {
 	memset(lab->signs, AGE_UNKNOWN, sizeof(lab->signs));
 	lab->message = (struct member_message){
-		.nid = lab_nid(place),
-		.boot_nonce = 1000 + place,
+		.nid = lab_nid(index),
+		.boot_nonce = 1000 + index,
 		.cycle = cycle,
 		.asker_nonce = LAB_NONCE,
 		.count = (uint32_t)roster_count(lab->roster),
 		.signs = lab->signs,
 	};
 	roster_digest(lab->roster, lab->message.roster_digest);
-	lab_say(lab, place, 0);
+	lab_say(lab, index, 0);
 }
 
-void lab_say(struct lab *lab, uint32_t place, unsigned int age)
+void lab_say(struct lab *lab, uint32_t index, unsigned int age)
 {
-	lab->signs[place] = (uint8_t)(2 * age + 1);
+	lab->signs[index] = (uint8_t)(2 * age + 1);
 }
 
 int lab_receive(struct lab *lab)
@@ -117,18 +117,18 @@ int lab_receive(struct lab *lab)
 	return result;
 }
 
-int lab_hear(struct lab *lab, uint32_t place, uint64_t cycle)
+int lab_hear(struct lab *lab, uint32_t index, uint64_t cycle)
 {
-	lab_message(lab, place, cycle);
+	lab_message(lab, index, cycle);
 	return lab_receive(lab);
 }
 
-bool lab_is_alive(struct lab *lab, uint32_t place)
+bool lab_is_alive(struct lab *lab, uint32_t index)
 {
-	return discovery_is_alive(lab->discovery, lab_nid(place));
+	return discovery_is_alive(lab->discovery, lab_nid(index));
 }
 
-uint32_t lab_counter(struct lab *lab, uint32_t place)
+uint32_t lab_counter(struct lab *lab, uint32_t index)
 {
-	return discovery_counter(lab->discovery, lab_nid(place));
+	return discovery_counter(lab->discovery, lab_nid(index));
 }

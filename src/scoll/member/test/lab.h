@@ -29,14 +29,14 @@ struct lab {
 	struct lab_sent sent[LAB_SENT_MAX]; /* the first ones */
 	size_t sent_count;
 	int send_result;
-	/* The next message: a view in which nobody was ever heard of. */
+	/* The next message: a view in which no node was ever seen. */
 	struct member_message message;
 	uint8_t signs[GOSSIP_MESSAGE_SIZE_MAX];
 };
 
-static inline uint64_t lab_nid(uint32_t place)
+static inline uint64_t lab_nid(uint32_t index)
 {
-	return 100 + place;
+	return 100 + index;
 }
 
 /* A node in stealth, at an odd time. */
@@ -49,12 +49,12 @@ void lab_pass(struct lab *lab, unsigned int cycles);
 /* Until its stealth is over. */
 void lab_surface(struct lab *lab);
 /* Begin an answer of this node, in this cycle; all signs are unknown. */
-void lab_message(struct lab *lab, uint32_t place, uint64_t cycle);
+void lab_message(struct lab *lab, uint32_t index, uint64_t cycle);
 /* What the message says of a node: alive `age` cycles ago. */
-void lab_say(struct lab *lab, uint32_t place, unsigned int age);
+void lab_say(struct lab *lab, uint32_t index, unsigned int age);
 /* Receive the message. */
 int lab_receive(struct lab *lab);
 /* lab_message() and lab_receive() in one. */
-int lab_hear(struct lab *lab, uint32_t place, uint64_t cycle);
-bool lab_is_alive(struct lab *lab, uint32_t place);
-uint32_t lab_counter(struct lab *lab, uint32_t place);
+int lab_hear(struct lab *lab, uint32_t index, uint64_t cycle);
+bool lab_is_alive(struct lab *lab, uint32_t index);
+uint32_t lab_counter(struct lab *lab, uint32_t index);

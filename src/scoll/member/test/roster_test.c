@@ -11,7 +11,7 @@
 
 #include "sim/heap.h"
 
-static void places_follow_the_order(void **state)
+static void indexes_follow_the_order(void **state)
 {
 	static const uint64_t nids[] = { 30, 10, UINT64_MAX, 0 };
 	struct roster *roster;
@@ -20,9 +20,9 @@ static void places_follow_the_order(void **state)
 	assert_int_equal(roster_count(roster), 4);
 	for (uint32_t i = 0; i < 4; i++) {
 		assert_int_equal(roster_nid(roster, i), nids[i]);
-		assert_int_equal(roster_place(roster, nids[i]), i);
+		assert_int_equal(roster_index(roster, nids[i]), i);
 	}
-	assert_int_equal(roster_place(roster, 11), ROSTER_NOWHERE);
+	assert_int_equal(roster_index(roster, 11), ROSTER_NONE);
 	roster_destroy(roster);
 }
 
@@ -30,30 +30,30 @@ static void the_same_node_twice_is_refused(void **state)
 {
 	static const uint64_t nids[] = { 1, 2, 1 };
 	struct roster *roster = NULL;
-	uint32_t place = 77;
+	uint32_t index = 77;
 
 	assert_int_equal(roster_create(nids, 3, &roster), -EEXIST);
 	assert_null(roster);
 	assert_int_equal(roster_create(nids, 2, &roster), 0);
-	assert_int_equal(roster_add(roster, 2, &place), -EEXIST);
-	assert_int_equal(place, 77);
-	assert_int_equal(roster_add(roster, 3, &place), 0);
-	assert_int_equal(place, 2);
+	assert_int_equal(roster_add(roster, 2, &index), -EEXIST);
+	assert_int_equal(index, 77);
+	assert_int_equal(roster_add(roster, 3, &index), 0);
+	assert_int_equal(index, 2);
 	roster_destroy(roster);
 }
 
 static void more_than_the_maximum_is_refused(void **state)
 {
 	struct roster *roster;
-	uint32_t place;
+	uint32_t index;
 
 	assert_int_equal(roster_create(NULL, ROSTER_NODE_MAX + 1, &roster),
 			 -ENOSPC);
 	assert_int_equal(roster_create(NULL, 0, &roster), 0);
 	for (uint64_t nid = 0; nid < ROSTER_NODE_MAX; nid++)
-		assert_int_equal(roster_add(roster, nid * 977, &place), 0);
-	assert_int_equal(roster_add(roster, 1, &place), -ENOSPC);
-	assert_int_equal(roster_place(roster, 977 * 1234), 1234);
+		assert_int_equal(roster_add(roster, nid * 977, &index), 0);
+	assert_int_equal(roster_add(roster, 1, &index), -ENOSPC);
+	assert_int_equal(roster_index(roster, 977 * 1234), 1234);
 	roster_destroy(roster);
 }
 
@@ -107,7 +107,7 @@ static void memory_that_runs_out_leaves_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(places_follow_the_order),
+		cmocka_unit_test(indexes_follow_the_order),
 		cmocka_unit_test(the_same_node_twice_is_refused),
 		cmocka_unit_test(more_than_the_maximum_is_refused),
 		cmocka_unit_test(the_digest_covers_nodes_and_order),

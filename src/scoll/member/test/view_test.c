@@ -29,7 +29,7 @@ static void assert_true_view(struct discovery *discovery,
 		assert_int_equal(alive[count / 64] >> count % 64, 0);
 }
 
-/* Along the roster from any place on, or any other order. */
+/* Along the roster from any index on, or any other order. */
 static void list_of(struct sim_rng *rng, bool is_row, size_t first,
 		    uint64_t *nids, size_t count)
 {

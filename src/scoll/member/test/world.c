@@ -297,7 +297,7 @@ static void reboot(struct world *world, uint32_t node, bool is_quick)
 	hit(world, is_quick ? WORLD_QUICK_REBOOT : WORLD_SLOW_REBOOT, 1);
 }
 
-/* A life so short that some have not heard of it when it is over. */
+/* A life so short that some do not know of it when it is over. */
 static void live_briefly(struct world *world, uint32_t node)
 {
 	reboot(world, node, false);
@@ -375,14 +375,14 @@ static int forge(struct world *world, uint32_t node, uint64_t cycle)
 	};
 	struct writer writer = { 0 };
 	struct roster *roster;
-	uint32_t place;
+	uint32_t index;
 	int result;
 
 	memset(signs, AGE_UNKNOWN, sizeof(signs));
 	if (roster_create(NULL, 0, &roster) < 0)
 		abort();
 	for (uint32_t i = 0; i < world->count; i++) {
-		if (roster_add(roster, i + 1, &place) < 0)
+		if (roster_add(roster, i + 1, &index) < 0)
 			abort();
 	}
 	roster_digest(roster, message.roster_digest);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Addresses: from text, and those that travel, which are libfabric's own bytes
- * with the zeros at the end cut. How long they were is told by the provider's
- * kind of address.
+ * with the zeros at the end cut. The provider's address format tells how long
+ * they were.
  */
 #include "scoll/transport/ofi/internal.h"
 

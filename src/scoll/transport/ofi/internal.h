@@ -37,8 +37,8 @@ struct habits {
 	bool removal_ends;
 	/*
 	 * A read is answered from its owner's memory, through a TCP socket, and
-	 * a peer whose socket was shut down is connected anew: net of 1.17 was
-	 * seen to reach it no more after a link was cut.
+	 * a peer whose socket was shut down is connected again: net of 1.17 did
+	 * not reach it any more after a link was cut.
 	 */
 	bool answers_over_tcp;
 	/* FI_PEEK works; else it would be taken for a plain receive. */
@@ -91,7 +91,8 @@ struct ofi_read;
 /* A transfer, or what is left of it. */
 struct ofi_op {
 	struct op_head head;
-	struct transfer *transfer; /* NULL: the caller has been told its end */
+	struct transfer
+		*transfer; /* NULL: its end was reported to the caller */
 	struct ofi_peer *peer;
 	struct ofi_read *read;
 	struct fid_mr *mr[TRANSPORT_IOV_MAX]; /* with local memory */

@@ -100,7 +100,7 @@ static int info_get(struct transport_ofi *t,
 	return result;
 }
 
-/* What is asked for in vain is better said than met later. */
+/* Reject at the start what the provider cannot do. */
 static int info_check(struct transport_ofi *t, struct fairlead_error *error)
 {
 	const struct fi_info *info = t->info;

@@ -126,7 +126,7 @@ void transport_sim_mix_bytes(struct transport_sim *sim, const void *bytes,
 
 /* --- address.c --- */
 
-/* Whom it reaches by that name; NULL: it does not know where that one is. */
+/* The port that it reaches by that name; NULL: it does not know the address. */
 struct transport_sim_port *transport_sim_peer(
 	const struct transport_sim_port *port, scoll_nid_t nid);
 void transport_sim_places_free(struct transport_sim_port *port);

@@ -82,18 +82,18 @@ void *transport_sim_chunk(struct transport_sim *sim, size_t size)
 }
 
 /* Where the search for it begins. */
-static size_t place_of(const struct transport_sim *sim, scoll_nid_t nid)
+static size_t slot_of(const struct transport_sim *sim, scoll_nid_t nid)
 {
 	return nid * HASH_FACTOR >> 20 & (sim->port_capacity - 1);
 }
 
 static void put(struct transport_sim *sim, struct transport_sim_port *port)
 {
-	size_t place = place_of(sim, port->nid);
+	size_t slot = slot_of(sim, port->nid);
 
-	while (sim->ports[place] != NULL)
-		place = (place + 1) & (sim->port_capacity - 1);
-	sim->ports[place] = port;
+	while (sim->ports[slot] != NULL)
+		slot = (slot + 1) & (sim->port_capacity - 1);
+	sim->ports[slot] = port;
 }
 
 static void grow(struct transport_sim *sim)
@@ -115,16 +115,16 @@ static void grow(struct transport_sim *sim)
 static struct transport_sim_port *port_find(const struct transport_sim *sim,
 					    scoll_nid_t nid, bool is_open)
 {
-	size_t place;
+	size_t slot;
 
 	if (sim->port_capacity == 0)
 		return NULL;
-	place = place_of(sim, nid);
-	while (sim->ports[place] != NULL &&
-	       (sim->ports[place]->nid != nid ||
-		sim->ports[place]->is_open != is_open))
-		place = (place + 1) & (sim->port_capacity - 1);
-	return sim->ports[place];
+	slot = slot_of(sim, nid);
+	while (sim->ports[slot] != NULL &&
+	       (sim->ports[slot]->nid != nid ||
+		sim->ports[slot]->is_open != is_open))
+		slot = (slot + 1) & (sim->port_capacity - 1);
+	return sim->ports[slot];
 }
 
 struct transport_sim_port *transport_sim_port_find(struct transport_sim *sim,

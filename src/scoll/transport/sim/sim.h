@@ -75,7 +75,7 @@ struct transport_sim_options {
 	/* Chances per million of a transfer; only those before REFUSED. */
 	uint32_t faults_ppm[TRANSPORT_SIM_FAULT_COUNT];
 	uint64_t held_ns; /* HELD and LATE_END: up to so much */
-	/* A member reaches those only of whom it knows where they are. */
+	/* A member reaches only members whose addresses it knows. */
 	bool needs_addresses;
 	/* Sends of a member under way, else -EAGAIN; 0: any number. */
 	uint32_t window;

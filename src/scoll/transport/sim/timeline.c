@@ -51,26 +51,26 @@ static bool is_before(const struct medium_entry *a,
 	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->order < b->order;
 }
 
-static void sift_up(struct transport_timeline *timeline, size_t place,
+static void sift_up(struct transport_timeline *timeline, size_t index,
 		    struct medium_entry entry)
 {
 	struct medium_entry *heap = timeline->heap;
 
-	while (place > 0 && is_before(&entry, &heap[(place - 1) / CHILDREN])) {
-		heap[place] = heap[(place - 1) / CHILDREN];
-		place = (place - 1) / CHILDREN;
+	while (index > 0 && is_before(&entry, &heap[(index - 1) / CHILDREN])) {
+		heap[index] = heap[(index - 1) / CHILDREN];
+		index = (index - 1) / CHILDREN;
 	}
-	heap[place] = entry;
+	heap[index] = entry;
 }
 
 static void sift_down(struct transport_timeline *timeline,
 		      struct medium_entry entry)
 {
 	struct medium_entry *heap = timeline->heap;
-	size_t place = 0;
+	size_t index = 0;
 
 	for (;;) {
-		size_t first = place * CHILDREN + 1;
+		size_t first = index * CHILDREN + 1;
 		size_t least = first;
 
 		if (first >= timeline->count)
@@ -82,10 +82,10 @@ static void sift_down(struct transport_timeline *timeline,
 		}
 		if (!is_before(&heap[least], &entry))
 			break;
-		heap[place] = heap[least];
-		place = least;
+		heap[index] = heap[least];
+		index = least;
 	}
-	heap[place] = entry;
+	heap[index] = entry;
 }
 
 static void drop_first(struct transport_timeline *timeline)

@@ -35,11 +35,11 @@ static void posts_grow(struct transport_sim *sim)
 
 		for (struct medium_work *work = old[i]; work != NULL;
 		     work = next) {
-			size_t place = bucket_of(sim, work->port, work->tag);
+			size_t bucket = bucket_of(sim, work->port, work->tag);
 
 			next = work->chain;
-			work->chain = sim->posts[place];
-			sim->posts[place] = work;
+			work->chain = sim->posts[bucket];
+			sim->posts[bucket] = work;
 		}
 	}
 	free(old);
@@ -47,13 +47,13 @@ static void posts_grow(struct transport_sim *sim)
 
 static void post_add(struct transport_sim *sim, struct medium_work *work)
 {
-	size_t place;
+	size_t bucket;
 
 	if (sim->post_count >= sim->post_capacity)
 		posts_grow(sim);
-	place = bucket_of(sim, work->port, work->tag);
-	work->chain = sim->posts[place];
-	sim->posts[place] = work;
+	bucket = bucket_of(sim, work->port, work->tag);
+	work->chain = sim->posts[bucket];
+	sim->posts[bucket] = work;
 	sim->post_count++;
 }
 
@@ -101,7 +101,7 @@ struct medium_work *transport_sim_work_start(struct transport_sim_port *port,
 	struct medium_work *work;
 
 	assert(port->is_open);
-	/* Somebody who is told to ask again has something to wait for. */
+	/* A member that gets -EAGAIN has something to wait for. */
 	if (kind != WORK_POST && under_way > 0 && !port->is_severed) {
 		if (kind == WORK_SEND && sim->options.window > 0 &&
 		    under_way >= sim->options.window) {

@@ -155,7 +155,7 @@ static void view_R01_R08_asks_once_for_each_child_and_keeps_it(void **state)
 	assert_int_equal(asked.children, 0);
 }
 
-/* Who sends to whom in the specification's first figure. */
+/* Senders and receivers in the specification's first figure. */
 static void binomial_R03_schedule_of_sixteen(void **state)
 {
 	static const uint32_t steps[] = { 1, 2, 2, 3, 3, 3, 3, 4,

@@ -186,7 +186,7 @@ static void signature_that_is_none_is_not_opened(void **state)
 	assert_int_equal(sent(&bed, &bed.bcast), WIRE_OK);
 }
 
-/* A stranger cannot have signatures checked. */
+/* A node without the key cannot have signatures checked. */
 static void signature_is_looked_at_when_the_seal_is_right(void **state)
 {
 	struct wire_message message;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process that does what it is told: this executable again, so that nothing
+ * A process that executes commands: this executable again, so that nothing
  * of libfabric is forked. It gets a line and answers with one that begins with
  * "ok". It ends with the test, however that does.
  */
@@ -15,7 +15,7 @@
 
 struct child {
 	pid_t pid; /* 0: it is gone */
-	FILE *in;  /* what it is told */
+	FILE *in;  /* commands to it */
 	FILE *out; /* what it says */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An end of the transport for tests: in the test's own process (node), and in
- * another one that does what it is told (puppet). A puppet is this executable
+ * another one that executes commands (puppet). A puppet is this executable
  * again, so that nothing of libfabric is forked.
  */
 #pragma once

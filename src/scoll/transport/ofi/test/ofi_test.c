@@ -148,7 +148,8 @@ static void what_cannot_be_sent_is_refused_at_once(void **state)
 	assert_false(move.is_done);
 }
 
-static void connections_are_looked_for_often_unless_told_otherwise(void **state)
+static void connections_are_polled_often_unless_configured_otherwise(
+	void **state)
 {
 	static const char variable[] = "FI_OFI_RXM_CM_PROGRESS_INTERVAL";
 
@@ -532,7 +533,7 @@ int main(int argc, char **argv)
 		TEST(message_arrives_as_it_was_sent),
 		TEST(what_has_come_is_shown_until_it_was_taken),
 		TEST(what_cannot_be_sent_is_refused_at_once),
-		TEST(connections_are_looked_for_often_unless_told_otherwise),
+		TEST(connections_are_polled_often_unless_configured_otherwise),
 		TEST(unknown_provider_is_an_error_that_says_so),
 		TEST(name_of_a_killed_process_is_passed_over),
 		TEST(crowd_M01_M02_loses_no_message_to_a_slow_receiver),

@@ -20,7 +20,7 @@
 #define SIZE 1000
 
 /* Somebody with libfabric, and nothing of ours. */
-struct stranger {
+struct outsider {
 	struct fi_info *info;
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;
@@ -31,7 +31,7 @@ struct stranger {
 };
 
 static struct node victim;
-static struct stranger stranger;
+static struct outsider outsider;
 static uint8_t memory[SIZE];
 
 static struct fi_info *hints_make(void)
@@ -47,11 +47,11 @@ static struct fi_info *hints_make(void)
 	return hints;
 }
 
-static void stranger_open(const uint8_t *address)
+static void outsider_open(const uint8_t *address)
 {
 	struct fi_cq_attr cq = { .format = FI_CQ_FORMAT_CONTEXT };
 	struct fi_av_attr av = { .type = FI_AV_UNSPEC };
-	struct stranger *s = &stranger;
+	struct outsider *s = &outsider;
 	struct fi_info *hints = hints_make();
 
 	assert_int_equal(fi_getinfo(FI_VERSION(1, 17), test_host(), NULL,
@@ -71,9 +71,9 @@ static void stranger_open(const uint8_t *address)
 			 1);
 }
 
-static void stranger_close(void)
+static void outsider_close(void)
 {
-	struct stranger *s = &stranger;
+	struct outsider *s = &outsider;
 
 	fi_close(&s->ep->fid);
 	fi_close(&s->av->fid);
@@ -92,14 +92,14 @@ static int setup(void **state)
 		return 0;
 	node_open(&victim, test_host(), NULL, 0);
 	node_address(&victim, address);
-	stranger_open(address);
+	outsider_open(address);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	if (!test_provider_is("shm")) {
-		stranger_close();
+		outsider_close();
 		node_close(&victim);
 	}
 	watchdog_stop();
@@ -117,26 +117,26 @@ static int transfer(const struct remote_piece *remote, uint8_t *bytes,
 
 	do {
 		transport_ofi_progress(victim.t, test_now_ns());
-		(void)fi_cq_read(stranger.cq, NULL, 0);
+		(void)fi_cq_read(outsider.cq, NULL, 0);
 		if (is_write)
-			result = fi_write(stranger.ep, bytes, SIZE, NULL,
-					  stranger.victim, remote->address,
+			result = fi_write(outsider.ep, bytes, SIZE, NULL,
+					  outsider.victim, remote->address,
 					  remote->key, &context);
 		else
-			result = fi_read(stranger.ep, bytes, SIZE, NULL,
-					 stranger.victim, remote->address,
+			result = fi_read(outsider.ep, bytes, SIZE, NULL,
+					 outsider.victim, remote->address,
 					 remote->key, &context);
 	} while (result == -FI_EAGAIN);
 	if (result != 0)
 		return (int)result;
 	do {
 		transport_ofi_progress(victim.t, test_now_ns());
-		result = fi_cq_read(stranger.cq, &entry, 1);
+		result = fi_cq_read(outsider.cq, &entry, 1);
 	} while (result == -FI_EAGAIN);
 	if (result > 0)
 		return 0;
 	assert_int_equal(result, -FI_EAVAIL);
-	assert_int_equal(fi_cq_readerr(stranger.cq, &error, 0), 1);
+	assert_int_equal(fi_cq_readerr(outsider.cq, &error, 0), 1);
 	return -error.err;
 }
 
