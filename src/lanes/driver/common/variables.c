@@ -43,12 +43,14 @@ static bool is_whole(const struct fairlead_record *record,
 		     const char *const *names)
 {
 	const char *at = (const char *)record->bytes;
-	const char *end = at + record->size;
+	const char *end;
 
 	if (record->size == 0)
 		return true;
-	if (record->size > sizeof(record->bytes) || end[-1] != '\0')
+	if (record->size > sizeof(record->bytes) ||
+	    at[record->size - 1] != '\0')
 		return false;
+	end = at + record->size;
 	for (; *names && at < end; names++, at += strlen(at) + 1) {
 		const char *value = value_of(at, *names);
 
