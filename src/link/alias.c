@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flags of operations that have none, and aliases: ways to an endpoint with others. */
+/*
+ * Flags of operations that have none, and aliases: ways to an endpoint with
+ * others.
+ */
 #include <stdlib.h>
 
 #include "link/endpoint.h"

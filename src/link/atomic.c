@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fi_atomic and its like. All that reach one memory have to do it in the same way, or
- * what one does may come in between the halves of what another does; so the
- * owner of the memory does it, at whatever rail it is asked.
+ * fi_atomic and its like. The owner of a region executes all atomics on it,
+ * whatever rail they arrive by: different hardware and software would not be
+ * atomic to each other.
  */
 #include "link/direct.h"
 #include "link/names.h"

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <utlist.h>
 
-/* Of each message the sender is looked up, by a number that is random already. */
+/*
+ * Of each message the sender is looked up, by a number that is random already.
+ */
 #define HASH_FUNCTION(key, size, hash) memcpy(&(hash), key, sizeof(hash))
 #include "link/av.h"
 #include "base/hash.h"

@@ -104,7 +104,9 @@ static int bind_cntr(struct link_ep *ep, struct link_cntr *cntr, uint64_t flags)
 
 	if ((flags & ~known) != 0)
 		return -FI_EINVAL;
-	/* Programs ask for all that there is; without this nothing is counted. */
+	/*
+	 * Programs ask for all that there is; without this nothing is counted.
+	 */
 	if ((ep->caps & FI_RMA_EVENT) == 0)
 		flags &= ~remote;
 	if (flags == 0) {

@@ -11,9 +11,9 @@ struct link_ep;
 
 /*
  * Endpoints that go on when somebody looks at a queue or counter of theirs. Who
- * looks takes no lock, and may meet one that is being closed: so places are freed
- * with the queue only, and the memory of endpoints with their domain (what is left
- * of them then: see ep_progress()).
+ * looks takes no lock, and may meet one that is being closed: so places are
+ * freed with the queue only, and the memory of endpoints with their domain
+ * (what is left of them then: see ep_progress()).
  */
 struct bound {
 	struct bound *next;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages that nobody expected, in a core that matches tags: claimed in two
- * steps. The first one says what there is, and makes it ours; with the second it
- * goes into its receive. It is in the core's memory meanwhile.
+ * steps. The first one says what there is, and makes it ours; with the second
+ * it goes into its receive. It is in the core's memory meanwhile.
  */
 #include <stdlib.h>
 #include <string.h>

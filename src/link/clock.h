@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The time that nobody sets, for pauses and ends of waiting. See ticks.h, too. */
+/*
+ * The time that nobody sets, for pauses and ends of waiting. See ticks.h, too.
+ */
 #pragma once
 
 #include <stdint.h>

@@ -32,7 +32,10 @@
 #include <rdma/fi_ext.h>
 #endif
 
-/* Modes of memory as one name each, for readers who do not know the single bits. */
+/*
+ * Modes of memory as one name each, for readers who do not know the single
+ * bits.
+ */
 #define MR_BASIC    (1 << 0)
 #define MR_SCALABLE (1 << 1)
 
@@ -47,15 +50,15 @@
 #endif
 
 /*
- * What shm does with a message that does not fit: until 1.x it stays
- * the first in shm's queue, and shm asks again. Since 2.0 it is lost, unless who
- * is asked takes it over as one that nobody expects.
+ * What shm does with a message that does not fit: until 1.x it stays the first
+ * in shm's queue, and shm asks again. Since 2.0 it is lost, unless who is asked
+ * takes it over as one that nobody expects.
  */
 #define CORE_ASKS_AGAIN (!BUILD_IS_AT_LEAST(2, 0))
 
 /*
- * Until 1.x shm never forgets the memory of an endpoint of the same process. Since
- * 2.0 it looks into it when it is to forget the peer: it has to be there.
+ * Until 1.x shm never forgets the memory of an endpoint of the same process.
+ * Since 2.0 it looks into it when it is to forget the peer: it has to be there.
  */
 #define CORE_KEEPS_OWN (!BUILD_IS_AT_LEAST(2, 0))
 
@@ -89,8 +92,8 @@
 #endif
 
 /*
- * The size of an entry of a failure: programs that know an older libfabric than this
- * have memory for no more.
+ * The size of an entry of a failure: programs that know an older libfabric than
+ * this have memory for no more.
  */
 #if BUILD_IS_AT_LEAST(1, 20)
 #define FAILURE_SIZE offsetof(struct fi_cq_err_entry, src_addr)

@@ -110,8 +110,8 @@ static struct fi_info *first_of(struct fi_info *list,
 }
 
 /*
- * FI_PROVIDER may name us alone, and so hide the cores: these are asked first. A
- * core that can do with offsets and our keys is not asked for less.
+ * FI_PROVIDER may name us alone, and so hide the cores: these are asked first.
+ * A core that can do with offsets and our keys is not asked for less.
  */
 static struct fi_info *core_ask(const struct rail_text *rail,
 				const struct link_place *place,
@@ -227,8 +227,9 @@ static struct fi_info *core_ask_place(const struct rail_text *rail,
 }
 
 /*
- * A hook (FI_HOOK) is put upon each core as well, and hands a receive context that
- * is to be shared to it as something else: shm would write where nothing of that is.
+ * A hook (FI_HOOK) is put upon each core as well, and hands a receive context
+ * that is to be shared to it as something else: shm would write where nothing
+ * of that is.
  */
 static bool is_hooked(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completions of the program's: a ring that grows, and a list of failures. */
+/* The program's completions: a ring that grows, and a list of failures. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,8 +30,8 @@ static bool ring_grow(struct link_cq *cq)
 }
 
 /*
- * It grows when it is half full, so that want of memory for a while loses nothing:
- * it is tried again with each completion.
+ * It grows when it is half full, so that want of memory for a while loses
+ * nothing: it is tried again with each completion.
  */
 static bool ring_has_space(struct link_cq *cq)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which messages go as they are. A core that has a rendezvous of its own ends a
- * large one after small ones that were sent later: there none is larger than what
- * it sends at once.
+ * Which messages are sent without a frame. A core with a rendezvous of its own
+ * completes a large message after small ones that were sent later: there a
+ * direct message is never larger than what the core sends at once.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages by the only fabric rail of a link, without a frame: the core's own
- * untagged ones, with the tag as their remote data. They do not name their sender:
- * it is who has the core's address that they come from. So a peer sends them when
- * it received KNOWN. The rail is locked.
+ * untagged ones, with the tag as their remote data. They do not name their
+ * sender: it is who has the core's address that they come from. So a peer sends
+ * them when it received KNOWN. The rail is locked.
  */
 #pragma once
 
@@ -11,15 +11,17 @@
 #include "link/slab.h"
 
 /*
- * How large what goes by a fabric rail at once may be, so that it stays in order with
- * what follows.
+ * How large what goes by a fabric rail at once may be, so that it stays in
+ * order with what follows.
  */
 size_t frame_max(const char *provider);
 /* Frames have to be able to be so large. */
 #define FRAME_LEAST 384
 /* How many bytes of values an atomic operation may have by any rail. */
 size_t atomic_max(const struct core_set *set);
-/* How large they may be by a rail; 0 where its core cannot tell what it has to. */
+/*
+ * How large they may be by a rail; 0 where its core cannot tell what it has to.
+ */
 size_t direct_max(const struct rail *rail, const struct fi_info *info);
 /* Whether one that is not too large may go so. */
 static inline bool direct_takes(const struct link_message *message)

@@ -178,8 +178,8 @@ static struct fi_ops_domain domain_ops = {
 };
 
 /*
- * Both sides join the same cores in the same order, use them in the same way and
- * speak alike, or they are no peers.
+ * Both sides join the same cores in the same order, use them in the same way
+ * and speak alike, or they are no peers.
  */
 uint32_t link_digest(const struct link_text *text, const struct core_set *set)
 {

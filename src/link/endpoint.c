@@ -44,10 +44,10 @@ struct rail *rail_answering(struct rail *rail)
 /* --- progress --- */
 
 /*
- * The longer nothing came by a fabric rail, the later it is looked at again: what
- * comes then waits for a small part of the time that it took. Calls are no
- * measure, since who shares its processor may be away for long between two. Many
- * rails together cost what one does.
+ * The longer nothing came by a fabric rail, the later it is looked at again:
+ * what comes then waits for a small part of the time that it took. Calls are no
+ * measure, since who shares its processor may be away for long between two.
+ * Many rails together cost what one does.
  */
 static void rail_polled(struct rail *rail, bool is_awaited, uint64_t now)
 {
@@ -82,7 +82,10 @@ static bool rail_progress(struct rail *rail, uint64_t now)
 	return has_happened || rail->taken != taken;
 }
 
-/* Not if another thread has it. It may have been closed, and laid again with another lock. */
+/*
+ * Not if another thread has it. It may have been closed, and laid again with
+ * another lock.
+ */
 static bool rail_enter(struct rail *rail)
 {
 	struct link_lock *lock = &rail->lock;

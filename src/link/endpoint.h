@@ -2,11 +2,12 @@
 /*
  * An endpoint.
  *
- * Locks are taken in this order: an address vector's changing; a domain's memory;
- * an endpoint's asking; a rail's, never two; a domain's reaching; an endpoint's
- * matching. Within any of these, and none within another: an endpoint's sending
- * and naming, a rail's working, an address vector's, a queue's, that of who is
- * bound to it. No core is called while matching is locked.
+ * Locks are taken in this order: an address vector's changing; a domain's
+ * memory; an endpoint's asking; a rail's, never two; a domain's reaching; an
+ * endpoint's matching. Within any of these, and none within another: an
+ * endpoint's sending and naming, a rail's working, an address vector's, a
+ * queue's, that of who is bound to it. No core is called while matching is
+ * locked.
  */
 #pragma once
 
@@ -15,7 +16,9 @@
 #include "link/peer.h"
 #include "link/rail.h"
 
-/* What programs call: an endpoint, or another way to it with flags of its own. */
+/*
+ * What programs call: an endpoint, or another way to it with flags of its own.
+ */
 struct ep_face {
 	struct fid_ep fid;
 	struct link_ep *ep;
@@ -93,7 +96,8 @@ static inline bool has_flows(const struct rail *rail)
 bool ep_progress(struct link_ep *ep);
 /*
  * The end of a call of the program's by a rail that is locked, and is unlocked:
- * returns `result`. Who is refused makes progress, and is looked after (loss.c).
+ * returns `result`. Who is refused makes progress, and is looked after
+ * (loss.c).
  */
 ssize_t rail_tried(struct rail *rail, struct peer *peer, ssize_t result);
 
@@ -105,8 +109,9 @@ static inline fi_addr_t rail_source(const struct rail *rail, fi_addr_t core)
 }
 
 /*
- * A message or access went by a rail, which is locked; logged when it is closed. Of several
- * fabric rails it is a frame or a piece (rail_carried): the rail of a message is their first.
+ * A message or access went by a rail, which is locked; logged when it is
+ * closed. Of several fabric rails it is a frame or a piece (rail_carried): the
+ * rail of a message is their first.
  */
 static inline void rail_carried(struct rail *rail, size_t size)
 {
@@ -125,7 +130,10 @@ static inline void rail_poll_soon(struct rail *rail)
 	set_seen(rail->due, 0);
 }
 
-/* The rail by which a peer is sent to: of several, which share a lock, the first. */
+/*
+ * The rail by which a peer is sent to: of several, which share a lock, the
+ * first.
+ */
 struct rail *rail_for(struct link_ep *ep, const struct peer *peer);
 /* Of several, any may bring an answer: the first stands for all. */
 struct rail *rail_answering(struct rail *rail);

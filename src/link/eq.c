@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events of control, in their order: those that the program writes. */
+/* Control events, in order: those that the program writes. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frames to a peer that several rails lead to: order.h says what is sent when. */
+/*
+ * Frames to a peer that several rails lead to: order.h says what is sent when.
+ */
 #include "link/flow.h"
 #include "link/iov.h"
 #include "link/loss.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Addresses as programs want them: ours, or socket addresses (FI_SOCKADDR_IN and
- * the like), which are names of a fabric rail's place.
+ * Addresses as programs want them: ours, or socket addresses (FI_SOCKADDR_IN
+ * and the like), which are names of a fabric rail's place.
  */
 #pragma once
 

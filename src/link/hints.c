@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Whether the hints of fi_getinfo can be met. What asks for more than there is
- * gets nothing, what asks for less is met. Old programs know less of the structures
- * than there is of them: see is_known().
+ * gets nothing, what asks for less is met. Old programs know less of the
+ * structures than there is of them: see is_known().
  */
 #include <string.h>
 

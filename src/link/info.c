@@ -214,9 +214,10 @@ static uint64_t tag_format_of(const struct fi_info *hints)
 }
 
 /*
- * What a program learns of memory. Where a core chooses keys, a program that can bear
- * that gets keys that no other region had: nobody has to be notified to forget
- * one. A core with virtual addresses has one for each part of a region.
+ * What a program learns of memory. Where a core chooses keys, a program that
+ * can bear that gets keys that no other region had: nobody has to be notified
+ * to forget one. A core with virtual addresses has one for each part of a
+ * region.
  */
 static void memory_fill(struct fi_info *info, const struct fi_info *hints,
 			const struct core_set *set)
@@ -300,8 +301,8 @@ static const char *lane_of_environment(void)
 }
 
 /*
- * What a job sends stays in its lane, or is not sent: links that leave it are left
- * out.
+ * What a job sends stays in its lane, or is not sent: links that leave it are
+ * left out.
  */
 static int links_confine(struct links *links, const char *lane)
 {

@@ -16,7 +16,10 @@ static inline size_t iov_size(const struct iovec *iov, size_t count)
 	return size;
 }
 
-/* Copies all parts to one place. Returns how many bytes they are. Empty ones may be NULL. */
+/*
+ * Copies all parts to one place. Returns how many bytes they are. Empty ones
+ * may be NULL.
+ */
 static inline size_t iov_flatten(const struct iovec *iov, size_t count,
 				 void *to)
 {

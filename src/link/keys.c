@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cores that choose keys, or want virtual addresses, where the program has one
- * key for a region and offsets in it (or the other way round): so who wants to
- * reach it asks its owner once what the core has for them, and is notified when
- * the region is closed. Until the answer is there an access is -FI_EAGAIN. One
- * that fails is tried once more if the owner has another key by then.
+ * Cores that choose keys, or want virtual addresses, while the program has one
+ * key for a region and offsets in it (or the other way round). The initiator
+ * asks the owner once for the core's key and address, and the owner notifies it
+ * when the region is closed. Until the answer arrives an access returns
+ * -FI_EAGAIN. An access that fails is tried once more if the owner has another
+ * key by then.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -25,8 +25,8 @@ void key_forget(struct link_ep *ep, uint64_t number, uint64_t key);
 int key_answer(struct rail *rail, const struct link_frame *frame,
 	       const struct reach *reach, uint8_t *ret_answer);
 /*
- * Who asked for one, each once; LINK_ASKERS at most. 0 or a positive errno. Reaching
- * is locked.
+ * Who asked for one, each once; LINK_ASKERS at most. 0 or a positive errno.
+ * Reaching is locked.
  */
 int asker_add(struct asker **askers, uint64_t number,
 	      const uint8_t from[LINK_ADDRESS_SIZE]);

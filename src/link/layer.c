@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Layers (tcp;ofi_rxm) over cores that FI_PROVIDER hides. A layer asks libfabric for
- * its core by name, and does not find one that is hidden, where we do. So it is given
- * that it is a layer over us ("fairlead;^tcp;ofi_rxm"), and what it asks us, we ask
- * the core.
+ * Layers (tcp;ofi_rxm) over cores that FI_PROVIDER hides. A layer asks
+ * libfabric for its core by name, and does not find one that is hidden, where
+ * we do. So it is given that it is a layer over us ("fairlead;^tcp;ofi_rxm"),
+ * and what it asks us, we ask the core.
  */
 #include <stdlib.h>
 #include <string.h>

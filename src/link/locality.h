@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who shares memory with this process. Both sides decide alike, from what is in
+ * Which processes share memory with this one. Both sides decide alike, from
  * their addresses: see doc/rfc/link.md.
  */
 #pragma once

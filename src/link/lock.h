@@ -26,7 +26,10 @@ static inline void link_lock_init(struct link_lock *lock, bool is_real)
 	pthread_mutex_init(&lock->mutex, NULL);
 }
 
-/* From now on both are one: that of `with`, which has to outlive it; or not any more. */
+/*
+ * From now on both are one: that of `with`, which has to outlive it; or not any
+ * more.
+ */
 static inline void link_lock_share(struct link_lock *lock,
 				   struct link_lock *with)
 {

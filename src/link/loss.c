@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers that have ended. Cores do not say it: shared memory of a process that
- * was killed is as it was, and what is to be sent over TCP waits for a connection
- * that is tried again for ever. So a peer that has not answered for long, or takes in
- * nothing, is looked at: a process of this node by its number and when it
- * started, others by a connection to where their core listens, or by a frame where
- * the core tells what became of it. A process that is stopped, or computes, is not
- * lost.
+ * Peers that have died. Cores do not report it: the shared memory of a killed
+ * process stays, and sends over TCP wait for a connection that is retried for
+ * ever. So a peer that has not answered for long, or receives nothing, is
+ * checked: a process of this node by its pid and start time, others by a
+ * connection to the port of their core, or by a frame if the core reports what
+ * became of it. A process that is stopped, or computes, is not lost.
  */
 #include <errno.h>
 #include <poll.h>
@@ -32,8 +31,8 @@
 #define FABRIC_NS     UINT64_C(200000000)
 #define FABRIC_MAX_NS UINT64_C(8000000000)
 /*
- * What its kernel has still sent is there by then: a core that has not ended what
- * it puts into the program's memory waits for what does not come.
+ * What its kernel has still sent is there by then: a core that has not ended
+ * what it puts into the program's memory waits for what does not come.
  */
 #define LEFT_NS UINT64_C(2000000000)
 
@@ -65,7 +64,10 @@ void loss_end(struct rail *rail, struct peer *peer)
 		passed_drop_of(rail, peer->number, LOSS_ERROR);
 }
 
-/* The same may be said by its other rails, or not; and others may have ended with it. */
+/*
+ * The same may be said by its other rails, or not; and others may have ended
+ * with it.
+ */
 static void lose_way(struct rail *rail, struct peer *peer)
 {
 	const struct flows *flows = rail->ep->flows;
@@ -169,8 +171,9 @@ static bool is_tcp(const struct rail *rail)
 }
 
 /*
- * The node answers, and nobody listens there. All else passes: a cable or a route
- * that is down for now, or a queue of who computes, and accepts nobody meanwhile.
+ * The node answers, and nobody listens there. All else passes: a cable or a
+ * route that is down for now, or a queue of who computes, and accepts nobody
+ * meanwhile.
  */
 static bool is_refused(int error)
 {

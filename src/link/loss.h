@@ -7,8 +7,8 @@
 
 /*
  * What a core has for a peer, or from it, whose end it tells. The peer may have
- * ended, and the core not say so: then it ends for the program, and what the core
- * says later is for nobody.
+ * ended, and the core not say so: then it ends for the program, and what the
+ * core says later is for nobody.
  */
 struct awaited {
 	bool is_used;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receives that take many messages (FI_MULTI_RECV). Each message gets a slice of
- * the buffer. How long one is may be known only after those that come behind
+ * Receives that take many messages (FI_MULTI_RECV). Each message gets a slice
+ * of the buffer. How long one is may be known only after those that come behind
  * it were matched, so messages wait in the order of their matching; what comes
  * when the buffer is full is matched again.
  */
@@ -94,8 +94,8 @@ void many_add(struct receive *many, struct arrival *arrival)
 }
 
 /*
- * The other receive that the first that waits goes to, with a full buffer. NULL:
- * nowhere now. Matching is locked.
+ * The other receive that the first that waits goes to, with a full buffer.
+ * NULL: nowhere now. Matching is locked.
  */
 static struct receive *first_goes_on(struct receive *many,
 				     struct arrival *arrival)

@@ -12,8 +12,8 @@ void many_post(struct receive *many);
 /* A message was matched to it: it waits for those before it. */
 void many_add(struct receive *many, struct arrival *arrival);
 /*
- * Gives those that can be placed their slices. Matching is unlocked while data is
- * copied; the receive may be gone after that.
+ * Gives those that can be placed their slices. Matching is unlocked while data
+ * is copied; the receive may be gone after that.
  */
 void many_drain(struct receive *many);
 /* The same for all that are posted; none of it is held. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What matched.c, claim.c and passed.c do for the rest: a rail whose core matches
- * tags itself.
+ * What matched.c, claim.c and passed.c do for the rest: a rail whose core
+ * matches tags itself.
  */
 #pragma once
 
@@ -32,13 +32,15 @@ void matched_open(struct rail *rail, const struct fi_info *info);
 /* Receives that the core has, and those on their way there. */
 void matched_drop_all(struct link_ep *ep);
 /*
- * Posts a receive, or has the core do it. Matching is locked; it is not any more
- * then.
+ * Posts a receive, or has the core do it. Matching is locked; it is not any
+ * more then.
  */
 void matched_post(struct link_ep *ep, struct receive *receive);
 /* Whether a receive from there might get a message of the core's. */
 bool matched_reaches(const struct link_ep *ep, uint64_t source);
-/* The receive for a message that did not come by the core. Matching is locked. */
+/*
+ * The receive for a message that did not come by the core. Matching is locked.
+ */
 struct match_receive *matched_first(struct link_ep *ep, uint64_t source,
 				    uint64_t tag);
 /* Messages will come from elsewhere. Matching is locked. */

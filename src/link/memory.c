@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory at one core, as that wants it: some take only what was registered for
- * an endpoint, or want descriptors of all that they send from and put into. What the
- * program has not registered is registered for as long as it is used: cores for
- * which that is dear keep a cache of their own.
+ * Memory as one core wants it: some accept only what was registered for an
+ * endpoint, or want descriptors of all buffers. What the program has not
+ * registered is registered for as long as it is used: cores for which that is
+ * expensive keep a cache of their own.
  */
 #include <stdlib.h>
 #include <unistd.h>

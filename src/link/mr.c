@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Memory that peers may reach: registered under one key at each rail of each
- * endpoint of the domain, also of those that are enabled later. Memory that none
- * may reach is registered when a call gives it to a core that wants that. Over
- * shared memory frames ask for accesses, and regions are looked up here.
+ * endpoint of the domain, also of those that are enabled later. Memory that
+ * none may reach is registered when a call gives it to a core that wants that.
+ * Over shared memory frames ask for accesses, and regions are looked up here.
  */
 #include <sched.h>
 #include <stdlib.h>

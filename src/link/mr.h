@@ -15,9 +15,9 @@ void mr_endpoint_goes(struct link_ep *ep);
 /* Its descriptor at a rail, which is locked; NULL: it cannot be registered. */
 void *mr_desc_at(struct link_mr *mr, struct rail *rail);
 /*
- * What a rail's core has for a region (or NULL), which a peer wants to know: its
- * key, and the address of its beginning. 0, or a positive errno. Reaching is
- * locked.
+ * What a rail's core has for a region (or NULL), which a peer wants to know:
+ * its key, and the address of its beginning. 0, or a positive errno. Reaching
+ * is locked.
  */
 int mr_key_at(struct link_mr *mr, const struct rail *rail, uint64_t number,
 	      const uint8_t from[LINK_ADDRESS_SIZE], uint64_t *ret_key,
@@ -25,8 +25,8 @@ int mr_key_at(struct link_mr *mr, const struct rail *rail, uint64_t number,
 /* These four with reaching locked. The region that has a key, or NULL. */
 struct link_mr *mr_of_key(struct link_domain *domain, uint64_t key);
 /*
- * Where a part of a region is that peers may reach so: adds at most LINK_IOV_MAX
- * places to their number. Returns 0 or a positive errno.
+ * Where a part of a region is that peers may reach so: adds at most
+ * LINK_IOV_MAX places to their number. Returns 0 or a positive errno.
  */
 int mr_find(struct link_domain *domain, uint64_t key, uint64_t address,
 	    size_t size, uint64_t access, struct iovec *iov, size_t *count,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers of which only a name is known. The place in it is asked for the
- * address (HELLO), until it answers (NAME): then the peer is like any other.
- * Until then sends to it are refused for now; after a while for good, though it
- * is still asked: it may come yet.
+ * Peers known by name only. A HELLO asks the address in the name until a NAME
+ * answers; then the peer is like any other. Until then sends return -FI_EAGAIN,
+ * and after a while fail for good, though the HELLO is repeated: the peer may
+ * start later.
  *
  * What an answer brings about needs rails that are not locked, so it is kept
  * until somebody makes progress.

@@ -13,8 +13,8 @@ int name_ask(struct link_ep *ep, fi_addr_t address,
 void name_forget(struct link_ep *ep, fi_addr_t address);
 /*
  * What to say of an address that is no peer: -FI_EAGAIN, it is being asked;
- * -FI_EHOSTUNREACH, for long, or no rail leads there; -FI_EINVAL, there is none.
- * Makes progress.
+ * -FI_EHOSTUNREACH, for long, or no rail leads there; -FI_EINVAL, there is
+ * none. Makes progress.
  */
 ssize_t name_refusal(struct link_ep *ep, fi_addr_t address);
 /* A HELLO or NAME has come. The rail is locked. */

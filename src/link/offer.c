@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What fi_getinfo offers because each core of a link has it, or because it is made
- * without them.
+ * What fi_getinfo offers because each core of a link has it, or because it is
+ * made without them.
  */
 #include "link/direct.h"
 
@@ -15,8 +15,8 @@
 	 FI_ORDER_SAW | FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW |        \
 	 FI_ORDER_RMA_WAR | FI_ORDER_RMA_WAW)
 /*
- * What holds where reads and writes are the core's: not between these and atomic
- * operations, which come later than the core would do them.
+ * What holds where reads and writes are the core's: not between these and
+ * atomic operations, which come later than the core would do them.
  */
 #define ORDER_OF_CORES                                            \
 	(FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAR | \
@@ -87,8 +87,9 @@ static void limit(size_t *value, size_t max)
 }
 
 /*
- * How much of it: reads and writes as the core has it, or else atomic operations
- * alone, which are never larger than this. Who asks for less has no more.
+ * How much of it: reads and writes as the core has it, or else atomic
+ * operations alone, which are never larger than this. Who asks for less has no
+ * more.
  */
 static size_t order_size(bool is_core_s, size_t of_core, size_t of_atomics,
 			 size_t asked)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Frames that a core would not take, by peer: one that takes in nothing for a
- * while keeps nobody else from getting theirs.
+ * Frames that a core refused, by peer: a peer that receives nothing for a while
+ * does not delay the frames of others.
  */
 #include "link/pending.h"
 #include "link/peer.h"

@@ -62,8 +62,8 @@ static const char *path_of(uint64_t number, const char *suffix, char path[64])
 /* --- processes --- */
 
 /*
- * What the kernel says of a process: a character for its state, its threads, and
- * when it started. The name that comes before may have anything in it.
+ * What the kernel says of a process: a character for its state, its threads,
+ * and when it started. The name that comes before may have anything in it.
  */
 static bool process_look(pid_t process, char *ret_state, long *ret_threads,
 			 uint64_t *ret_started)
@@ -186,8 +186,8 @@ static bool is_closed(const struct link_page *page)
 }
 
 /*
- * Numbers of processes mean something within one pid namespace only; the lock is
- * everywhere the same, but a child of the dead may hold it.
+ * Numbers of processes mean something within one pid namespace only; the lock
+ * is everywhere the same, but a child of the dead may hold it.
  */
 static bool leaf_is_gone(const struct leaf *leaf, uint64_t node)
 {
@@ -369,8 +369,8 @@ static void leaf_replace(const char *path, uint64_t node)
 }
 
 /*
- * shm believes what it finds under the name of its memory, and is ended by what is
- * too short. Whoever left it is gone, or may not have it: the name is ours.
+ * shm believes what it finds under the name of its memory, and is ended by what
+ * is too short. Whoever left it is gone, or may not have it: the name is ours.
  */
 static bool memory_is_free(uint64_t number)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who is there on this node: a file in /dev/shm for each endpoint that has shared
- * memory, which says whose process it is, and for which peers it has a slot. Shared
- * memory by itself informs nobody that a peer has died, and what comes from more
- * peers than it takes ends up with others.
+ * Who is there on this node: a file in /dev/shm for each endpoint that has
+ * shared memory, which says whose process it is, and for which peers it has a
+ * slot. Shared memory by itself informs nobody that a peer has died, and what
+ * comes from more peers than it takes ends up with others.
  *
- * Two endpoints share memory when each has a slot for the other. Both come to the
- * same answer, whoever asks first: a slot is given back only when its peer is
- * gone, and never to somebody who has been refused one.
+ * Two endpoints share memory when each has a slot for the other. Both come to
+ * the same answer, whoever asks first: a slot is given back only when its peer
+ * is gone, and never to somebody who has been refused one.
  *
  * Who is gone leaves its files as long as anybody has a slot for it, since its
  * memory may still be asked for. A lock on the file ends with the process, so
@@ -35,16 +35,16 @@ struct presence_process {
 };
 
 /*
- * Makes the file of the endpoint `number`. `is_only`: peers have no other way, so
- * who was refused may try again. Returns 0 or a negative errno.
+ * Makes the file of the endpoint `number`. `is_only`: peers have no other way,
+ * so who was refused may try again. Returns 0 or a negative errno.
  */
 int presence_open(uint64_t number, uint64_t node, bool is_only,
 		  struct presence **ret);
 /* The endpoint's shared memory is there: peers may join it. */
 void presence_show(struct presence *presence);
 /*
- * To be called before the endpoint's shared memory is closed, and after it; both
- * take NULL.
+ * To be called before the endpoint's shared memory is closed, and after it;
+ * both take NULL.
  */
 void presence_leave(struct presence *presence);
 void presence_close(struct presence *presence);
@@ -70,5 +70,8 @@ void presence_give_back(struct presence *presence, unsigned int slot);
 /* A process that is stopped lives; one that nobody has waited for is dead. */
 bool presence_is_alive(const struct presence_process *process);
 
-/* Takes away what endpoints have left that are gone, if nobody has a slot for them. */
+/*
+ * Takes away what endpoints have left that are gone, if nobody has a slot for
+ * them.
+ */
 void presence_sweep(uint64_t node);

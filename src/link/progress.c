@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thread that has the endpoints of a domain go on, at FI_PROGRESS_AUTO. Cores
- * that share memory have nothing to wait by, so it looks: all the time for a short
- * while after something has happened, then with pauses that grow while nothing
- * does. So what comes waits for about as long as nothing came before it, and for
- * PAUSE_MAX_NS at most; and a processor is left alone.
+ * The thread that has the endpoints of a domain go on, at FI_PROGRESS_AUTO.
+ * Cores that share memory have nothing to wait by, so it looks: all the time
+ * for a short while after something has happened, then with pauses that grow
+ * while nothing does. So what comes waits for about as long as nothing came
+ * before it, and for PAUSE_MAX_NS at most; and a processor is left alone.
  */
 #include <sched.h>
 #include <signal.h>
@@ -97,7 +97,9 @@ static int thread_begin(struct progress *progress)
 
 /* --- where it begins and ends: all of it locked --- */
 
-/* Nothing of a process that has forked goes on here: it may have held the lock. */
+/*
+ * Nothing of a process that has forked goes on here: it may have held the lock.
+ */
 static void all_lock(void)
 {
 	if (peek_at(all.process) != 0 && peek_at(all.process) != getpid()) {
@@ -120,8 +122,9 @@ static int start(struct progress *progress)
 	if (progress->process == process)
 		return 0;
 	/*
-	 * cleanup() alone is late: libfabric may have unloaded cores before us. The
-	 * handler goes with this library, if that is unloaded before the end.
+	 * cleanup() alone is late: libfabric may have unloaded cores before us.
+	 * The handler goes with this library, if that is unloaded before the
+	 * end.
 	 */
 	if (!all.ends_at_exit && atexit(progress_stop_all) != 0)
 		return -FI_ENOMEM;
@@ -139,8 +142,8 @@ static int start(struct progress *progress)
 }
 
 /*
- * Who ends the process in a handler of a signal may hold a lock that the thread waits
- * for: then it waits to the end.
+ * Who ends the process in a handler of a signal may hold a lock that the thread
+ * waits for: then it waits to the end.
  */
 static void thread_end(struct progress *progress, bool is_exit)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What goes on without the program: a thread for each domain at FI_PROGRESS_AUTO,
- * from its first endpoint that is enabled until it is closed, or the process ends.
- * At FI_PROGRESS_MANUAL all of it does nothing.
+ * What goes on without the program: a thread for each domain at
+ * FI_PROGRESS_AUTO, from its first endpoint that is enabled until it is closed,
+ * or the process ends. At FI_PROGRESS_MANUAL all of it does nothing.
  */
 #pragma once
 
@@ -23,8 +23,8 @@ void progress_init(struct link_domain *domain, enum fi_progress model);
 /* The thread was stopped, or there was none. */
 void progress_fini(struct progress *progress);
 /*
- * From now on an endpoint is looked after, also while it is enabled; not any more.
- * 0, or a negative errno: there is no thread to be had, or no memory.
+ * From now on an endpoint is looked after, also while it is enabled; not any
+ * more. 0, or a negative errno: there is no thread to be had, or no memory.
  */
 int progress_join(struct link_ep *ep);
 void progress_leave(struct link_ep *ep);

@@ -44,11 +44,11 @@ struct link_place {
 };
 
 /*
- * Asks libfabric for the cores of `link`, that of the first fabric rail at `place`
- * (NULL: anywhere); and names in it the domains that were chosen, and providers as
- * this libfabric does. Returns 0, or a negative errno when one is not there, with
- * the reason in `error`; `ret_set` is then empty. core_set_fini() frees what it
- * holds.
+ * Asks libfabric for the cores of `link`, that of the first fabric rail at
+ * `place` (NULL: anywhere); and names in it the domains that were chosen, and
+ * providers as this libfabric does. Returns 0, or a negative errno when one is
+ * not there, with the reason in `error`; `ret_set` is then empty.
+ * core_set_fini() frees what it holds.
  */
 int core_set_find(struct link_text *link, const struct link_place *place,
 		  struct core_set *ret_set, struct fairlead_error *error);
@@ -62,8 +62,8 @@ uint32_t link_digest(const struct link_text *text, const struct core_set *set);
 
 /*
  * Whether the core of a fabric rail matches tags itself, by FI_FAIRLEAD_OFFLOAD
- * and by what it can: decides the way of the rail, for programs whose tags are of
- * this format (0: any). Returns the bits that tags have.
+ * and by what it can: decides the way of the rail, for programs whose tags are
+ * of this format (0: any). Returns the bits that tags have.
  */
 uint64_t core_set_settle(struct core_set *set, uint64_t tag_format);
 

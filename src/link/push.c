@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages whose memory the receiver may not read: it asks its sender for them in
- * pieces. They go as fast as the core takes them, and directly into the receive's
- * buffers, so that nothing is kept but at the sender. A core may be done with a
- * short one before a long one that was sent first.
+ * Messages whose memory the receiver cannot read: it asks the sender for them
+ * in pieces. Pieces go as fast as the core accepts them, directly into the
+ * receive's buffers, so that only the sender keeps data. A core may complete a
+ * short piece before a long one that was sent first.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -187,7 +187,10 @@ bool rail_poll(struct rail *rail)
 {
 	ssize_t count;
 
-	/* Not as soon as they are free: the program has what came in them first. */
+	/*
+	 * Not as soon as they are free: the program has what came in them
+	 * first.
+	 */
 	if (rail->came != NULL)
 		slabs_take(rail);
 	if (rail->to_post != NULL)
@@ -218,8 +221,8 @@ bool rail_poll(struct rail *rail)
 /* --- open and close --- */
 
 /*
- * The name of shared memory follows from the endpoint's number; the place of the
- * first fabric rail is that of the endpoint's name, if it has one.
+ * The name of shared memory follows from the endpoint's number; the place of
+ * the first fabric rail is that of the endpoint's name, if it has one.
  */
 static struct fi_info *info_named(struct rail *rail,
 				  const struct link_core *core)
@@ -338,8 +341,8 @@ static void close_one(struct fid *fid)
 
 /*
  * A read that a rail never ended may be half there: tcp and net of 1.17 free it
- * twice when they are closed. And shm frees the receive context, which is ours, when
- * it was not enabled.
+ * twice when they are closed. And shm frees the receive context, which is ours,
+ * when it was not enabled.
  */
 static const char *why_it_stays(const struct rail *rail)
 {

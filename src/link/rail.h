@@ -43,10 +43,15 @@ struct rail {
 	struct slab *came, *came_last;
 	struct arrival *late;
 	bool is_starved; /* a message waits for memory: many.c */
-	/* Frames that came by a shared rail: its core does not tell of these. */
+	/*
+	 * Frames that came by a shared rail: its core does not tell of these.
+	 */
 	unsigned int taken;
 	bool has_refused; /* it had no space for a message */
-	/* Of a shared rail: what its core keeps while it does not fit here; slots. */
+	/*
+	 * Of a shared rail: what its core keeps while it does not fit here;
+	 * slots.
+	 */
 	struct kept *kept, *kept_last;
 	struct slot *slots;
 	bool slots_are_due;               /* somebody may be gone */
@@ -83,14 +88,14 @@ struct rail {
 int rail_open(struct rail *rail, const struct link_core *core,
 	      struct fid_fabric *fabric);
 /*
- * Gives back what is registered of ours: before any rail is closed, since a buffer
- * may be known to several.
+ * Gives back what is registered of ours: before any rail is closed, since a
+ * buffer may be known to several.
  */
 void rail_unregister(struct rail *rail);
 void rail_close(struct rail *rail);
 /*
- * Takes in what the core has to say, and goes on with what waits. Returns whether
- * anything happened. The rail is locked.
+ * Takes in what the core has to say, and goes on with what waits. Returns
+ * whether anything happened. The rail is locked.
  */
 bool rail_poll(struct rail *rail);
 /* The same without what waits; whether the core has nothing more to say. */

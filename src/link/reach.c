@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What peers are asked to do to their memory by frames, and what comes back: atomic
- * operations, and all reads and writes over shared memory or several fabric rails.
- * Each is answered, so that one with a wrong key ends, too.
+ * What peers are asked to do to their memory by frames, and what comes back:
+ * atomic operations, and all reads and writes over shared memory or several
+ * fabric rails. Each is answered, so that one with a wrong key ends, too.
  */
 #include <stdlib.h>
 #include <string.h>

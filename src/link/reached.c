@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What peers ask to be done to memory of ours. It is done while the frame is taken
- * in, so that all that one peer asks is done in its order; and with reaching
- * locked, so that what other rails and threads do does not come in between, and
- * a region is not closed meanwhile. What takes a system call takes long: for that
- * its regions are held instead. The result goes when the core is done.
+ * What peers ask to be done to memory of ours. It is done while the frame is
+ * taken in, so that all that one peer asks is done in its order; and with
+ * reaching locked, so that what other rails and threads do does not come in
+ * between, and a region is not closed meanwhile. What takes a system call takes
+ * long: for that its regions are held instead. The result goes when the core is
+ * done.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,7 +50,9 @@ struct link_work {
 
 /* --- doing it: each returns 0 or a positive errno --- */
 
-/* Copies to or from the asking process's memory, as much at a time as it can. */
+/*
+ * Copies to or from the asking process's memory, as much at a time as it can.
+ */
 static int copy_between(struct link_work *work)
 {
 	const struct reach *reach = work->reach;
@@ -174,8 +177,8 @@ static uint64_t access_wanted(const struct reach *reach)
 }
 
 /*
- * Places that cost a system call each way are for those who share memory; over one
- * fabric rail the core reads and writes.
+ * Places that cost a system call each way are for those who share memory; over
+ * one fabric rail the core reads and writes.
  */
 static bool is_allowed(const struct rail *rail, const struct reach *reach)
 {

@@ -330,8 +330,8 @@ void receive_unname(struct link_ep *ep, struct peer *peer, fi_addr_t address,
 /* --- messages by a fabric --- */
 
 /*
- * What came, kept until its receive can have it. NULL when there is no memory for
- * it now, unless it has a receive. Matching is locked.
+ * What came, kept until its receive can have it. NULL when there is no memory
+ * for it now, unless it has a receive. Matching is locked.
  */
 static struct arrival *arrival_of(struct rail *rail,
 				  const struct coming *coming, bool is_expected)
@@ -399,8 +399,8 @@ int receive_message(struct rail *rail, struct coming *coming)
 /* --- frames --- */
 
 /*
- * Messages can go without a frame as soon as their sender knows that it is known:
- * they are from who has this address of the core.
+ * Messages can go without a frame as soon as their sender knows that it is
+ * known: they are from who has this address of the core.
  */
 static void tell_known(struct rail *rail, struct peer *peer)
 {
@@ -412,8 +412,8 @@ static void tell_known(struct rail *rail, struct peer *peer)
 }
 
 /*
- * Whether it is to be notified of that. Not one that is where another was before, for
- * which its messages would be taken.
+ * Whether it is to be notified of that. Not one that is where another was
+ * before, for which its messages would be taken.
  */
 static struct peer *needs_known(const struct rail *rail, fi_addr_t source)
 {

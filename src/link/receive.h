@@ -113,15 +113,16 @@ void receive_failed(struct receive *receive, const struct message_end *end,
 void receive_copy(struct receive *receive, const void *data,
 		  const struct message_end *end);
 /*
- * A peer is known from now on, by this address: receives that name it take what came
- * from it before. And is no more: what waits is from its twin, or by number.
+ * A peer is known from now on, by this address: receives that name it take what
+ * came from it before. And is no more: what waits is from its twin, or by
+ * number.
  */
 void receive_name(struct link_ep *ep, struct peer *peer, fi_addr_t address);
 void receive_unname(struct link_ep *ep, struct peer *peer, fi_addr_t address,
 		    fi_addr_t twin);
 /*
- * Gives an arrival to the receive that it was matched to, in any state. Matching is
- * locked; it is not any more then.
+ * Gives an arrival to the receive that it was matched to, in any state.
+ * Matching is locked; it is not any more then.
  */
 void receive_give(struct receive *receive, struct arrival *arrival);
 /* Puts an arrival that is complete, or to be read, into a receive. */

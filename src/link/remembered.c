@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which places at a core are kept; those for the longest time go first. */
+/*
+ * Which addresses at a core are kept; those kept for the longest time go first.
+ */
 #include <stdlib.h>
 
 #include "link/remembered.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers that have left the vector, and go on to send what does not name them: they
- * received KNOWN. A core may give the place of one that it was to forget to the next
- * peer while the connection of the first is still there, and says then that what
- * comes by it is from the other. So their places are kept, LINK_REMEMBERED of them,
- * until they are back. The rail is locked.
+ * Peers that have left the vector, and go on to send what does not name them:
+ * they received KNOWN. A core may give the place of one that it was to forget
+ * to the next peer while the connection of the first is still there, and says
+ * then that what comes by it is from the other. So their places are kept,
+ * LINK_REMEMBERED of them, until they are back. The rail is locked.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A receiver reads a message from its sender's memory, and says so. The memory that
- * this takes comes with the message, before it is matched; and what cannot be
- * asked or answered for want of memory is tried again.
+ * A receiver reads a message from its sender's memory, and says so. The memory
+ * that this takes comes with the message, before it is matched; and what cannot
+ * be asked or answered for want of memory is tried again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -336,7 +336,10 @@ void reading_leave_of(struct rail *rail, uint64_t number, int error)
 	}
 }
 
-/* What the core reads already ends by itself, as a rule: its connection is gone. */
+/*
+ * What the core reads already ends by itself, as a rule: its connection is
+ * gone.
+ */
 void reading_drop_of(struct rail *rail, uint64_t number, int error)
 {
 	struct reading *list, *next, *reading;

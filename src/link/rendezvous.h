@@ -29,8 +29,8 @@ struct reading {
 };
 
 /*
- * A message that is to be read comes with the memory that this takes: its arrival
- * has this capacity, and the structure of its reader is there.
+ * A message that is to be read comes with the memory that this takes: its
+ * arrival has this capacity, and the structure of its reader is there.
  */
 size_t reading_capacity(const struct rail *rail);
 static inline struct arrival *arrival_around(void *buffer)
@@ -39,7 +39,10 @@ static inline struct arrival *arrival_around(void *buffer)
 }
 /* Begins to read a message, whose arrival it has from now on. */
 void reading_start(struct receive *receive, struct arrival *arrival);
-/* The same of one that several rails could not read: by push.c. They are locked. */
+/*
+ * The same of one that several rails could not read: by push.c. They are
+ * locked.
+ */
 void reading_push(struct receive *receive, struct arrival *arrival, int error);
 /* Goes on with what is on the rail's list of work. The rail is locked. */
 void reading_work(struct rail *rail);

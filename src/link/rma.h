@@ -16,14 +16,14 @@ void accesses_leave_of(struct rail *rail, uint64_t number, int error);
 void accesses_give_back(struct rail *rail);
 void accesses_drop(struct rail *rail);
 /*
- * The end of what was done to a peer's memory, by whatever way. Flags: FI_RMA or
- * FI_ATOMIC, FI_READ or FI_WRITE, FI_COMPLETION. Error: 0, or positive.
+ * The end of what was done to a peer's memory, by whatever way. Flags: FI_RMA
+ * or FI_ATOMIC, FI_READ or FI_WRITE, FI_COMPLETION. Error: 0, or positive.
  */
 void access_completed(struct link_ep *ep, void *context, uint64_t flags,
 		      int error);
 /*
- * Tells a peer that counts it what was done to its memory. -FI_ENOMEM: not now. The
- * rail is locked.
+ * Tells a peer that counts it what was done to its memory. -FI_ENOMEM: not now.
+ * The rail is locked.
  */
 int access_notify(struct rail *rail, fi_addr_t to, uint64_t key,
 		  uint64_t flags);

@@ -33,7 +33,10 @@
 #define LINK_ASKERS       65536 /* who know what a core calls a region */
 #define LINK_EVENTS_MAX   65536 /* of control that nobody reads */
 #define LINK_EVENT_SIZE   4096  /* of one that a program writes */
-/* For peers of which only node and service are known, in ms: FI_FAIRLEAD_NAME_WAIT. */
+/*
+ * For peers of which only node and service are known, in ms:
+ * FI_FAIRLEAD_NAME_WAIT.
+ */
 #define LINK_NAME_WAIT_MS     30000
 #define LINK_NAME_WAIT_MAX_MS UINT64_C(1000000000)
 #define LINK_POLL_BATCH       16
@@ -62,5 +65,7 @@
 			"FI_LINKX_PROV_LINKS"             \
 	}
 
-/* What a variable says; `otherwise`, with a warning, where that is no number. */
+/*
+ * What a variable says; `otherwise`, with a warning, where that is no number.
+ */
 uint64_t setting_number(const char *variable, uint64_t otherwise);

@@ -60,8 +60,8 @@ void rail_frame_gone(struct rail *rail, struct slab *slab, int error)
 }
 
 /*
- * Some cores take frames without end, and keep them: so they are counted. The end
- * of the one of many small ones is the end of those before it.
+ * Some cores take frames without end, and keep them: so they are counted. The
+ * end of the one of many small ones is the end of those before it.
  */
 void slab_taken(struct rail *rail, struct slab *slab)
 {

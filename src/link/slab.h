@@ -6,7 +6,9 @@
 #include "link/rail.h"
 #include "link/wire/frame.h"
 
-/* A buffer of a rail for frames or direct messages that come, or one that goes. */
+/*
+ * A buffer of a rail for frames or direct messages that come, or one that goes.
+ */
 struct slab {
 	struct link_op op;
 	struct rail *rail;
@@ -44,7 +46,9 @@ void slab_taken(struct rail *rail, struct slab *slab);
 /* The core is done with one that it had. */
 void slab_sent(struct rail *rail, struct slab *slab, int error);
 
-/* Makes those for frames that come, and registers them where the core wants it. */
+/*
+ * Makes those for frames that come, and registers them where the core wants it.
+ */
 int slabs_open(struct rail *rail);
 /* Gives the core those that are free. */
 void slabs_post(struct rail *rail);
@@ -52,9 +56,9 @@ void slabs_post(struct rail *rail);
 void slab_came(struct rail *rail, struct slab *slab,
 	       const struct fi_cq_tagged_entry *entry, fi_addr_t source);
 /*
- * Takes them in in the order in which they came. One that does not fit
- * waits, and those behind it with it; their buffers are not posted meanwhile, so
- * that senders wait in the end.
+ * Takes them in in the order in which they came. One that does not fit waits,
+ * and those behind it with it; their buffers are not posted meanwhile, so that
+ * senders wait in the end.
  */
 void slabs_take(struct rail *rail);
 /* What was in it is taken in: it is posted again with the next poll. */
@@ -63,8 +67,8 @@ void slab_used(struct rail *rail, struct slab *slab);
 /* --- frames to and from a core --- */
 
 /*
- * Bytes that came as a core's untagged message. -FI_ENOMEM: not now. The rail is
- * locked.
+ * Bytes that came as a core's untagged message. -FI_ENOMEM: not now. The rail
+ * is locked.
  */
 int rail_take_frame(struct rail *rail, const uint8_t *bytes, size_t size);
 /*

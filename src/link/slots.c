@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where shared memory of peers is, as the core knows it: as long as a peer has a
- * slot. The core takes 256, and asks nobody: a peer that it was to forget
- * would go on under the number that another one has then. So only who is gone is
- * forgotten, when all that it has sent was taken in.
+ * Addresses of peers that share memory, as the core knows them: one slot each,
+ * 256 in all. A peer is removed only when it is dead and all that it sent was
+ * received: the core reuses a slot's number, and a live peer would go on under
+ * the number of another one.
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -13,8 +13,8 @@ struct slot {
 
 int slots_open(struct rail *rail);
 /*
- * Has the core know an endpoint. Returns 0 and its address there, and whose it is;
- * -ENOENT: it is gone, or not there yet; -ENOSPC: all slots are taken.
+ * Has the core know an endpoint. Returns 0 and its address there, and whose it
+ * is; -ENOENT: it is gone, or not there yet; -ENOSPC: all slots are taken.
  */
 int slot_take(struct rail *rail, uint64_t number, fi_addr_t *ret_core,
 	      struct presence_process *ret_process);

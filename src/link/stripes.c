@@ -5,8 +5,8 @@
  * memory back. No core takes a read back, and closing its endpoint would end
  * what it does for other peers.
  *
- * What waits is looked at only when something can have changed for it: each peer's
- * in turn, and of one peer's the first, until all rails are full.
+ * What waits is looked at only when something can have changed for it: each
+ * peer's in turn, and of one peer's the first, until all rails are full.
  */
 #include "link/stripes.h"
 #include "link/loss.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data that a peer lets us read, by several rails, in pieces: which by which rail
- * is decided as they go (order/stripe.h). A piece that a rail did not bring is
- * read again by another. The fabric rails are locked in all of this.
+ * Data that a peer lets us read, by several rails, in pieces: which by which
+ * rail is decided as they go (order/stripe.h). A piece that a rail did not
+ * bring is read again by another. The fabric rails are locked in all of this.
  */
 #pragma once
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who is not in the vector, and is to be answered: by what they say of themselves.
- * Anybody can say that, so there are few: the one that has sent nothing for the
- * longest time is forgotten for a new one, unless answers wait for it.
+ * Peers that are not in the address vector but have to be answered, by the
+ * address in their frames. Any process can send one, so there are few: the one
+ * that has sent nothing for the longest time is replaced by a new one, unless
+ * answers to it wait.
  */
 #include <stdlib.h>
 #include <string.h>

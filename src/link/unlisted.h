@@ -5,9 +5,10 @@
 #include "link/peer.h"
 
 /*
- * Who is to be answered by a rail, by the number of its endpoint and its address:
- * it may not be in the vector. 0; -FI_ENOMEM: not now; -FI_EADDRNOTAVAIL: it cannot
- * be reached. No callback of the rail's core is under way.
+ * Who is to be answered by a rail, by the number of its endpoint and its
+ * address: it may not be in the vector. 0; -FI_ENOMEM: not now;
+ * -FI_EADDRNOTAVAIL: it cannot be reached. No callback of the rail's core is
+ * under way.
  */
 int ep_peer_or_unlisted(struct rail *rail, uint64_t number,
 			const uint8_t from[LINK_ADDRESS_SIZE],

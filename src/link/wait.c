@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Descriptors of queues and counters, for who waits by poll(2). Cores may have
- * none (shared memory), and all need the program to make progress: so it is a
- * timer's, which wakes the program up to look. The pause gets longer while
- * nothing comes. And how calls wait that do so themselves.
+ * Descriptors of queues and counters for programs that use poll(2), and how
+ * blocking calls wait. Some cores have no descriptor (shared memory), and all
+ * need calls to make progress: so the descriptor is a timer's, which wakes the
+ * program to poll. The pause grows while nothing arrives.
  */
 #include <errno.h>
 #include <sys/timerfd.h>

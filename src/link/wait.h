@@ -24,7 +24,10 @@ int wait_try(struct wait *wait, bool has_something);
 /* Wakes up who waits. Any thread. */
 void wait_wake(struct wait *wait);
 int wait_control(struct wait *wait, int command, void *arg);
-/* Of a call that waits: it polls for a while, then with longer and longer pauses. */
+/*
+ * Of a call that waits: it polls for a while, then with longer and longer
+ * pauses.
+ */
 struct patience {
 	int timeout_ms; /* negative: for ever */
 	uint64_t end_ns;

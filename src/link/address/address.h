@@ -55,11 +55,11 @@ struct link_address {
 };
 
 /*
- * What node and service tell of an endpoint is its *name*: the place of its first
- * fabric rail, or of a link without fabric the number that follows from the
- * service. It has the form of an address with LINK_NAMED (and LINK_ANY_NODE)
- * alone, and without a node; what is missing the endpoint tells, when it is asked. This makes one of
- * a rail's place (NULL: there is none).
+ * What node and service tell of an endpoint is its *name*: the place of its
+ * first fabric rail, or of a link without fabric the number that follows from
+ * the service. It has the form of an address with LINK_NAMED (and
+ * LINK_ANY_NODE) alone, and without a node; what is missing the endpoint tells,
+ * when it is asked. This makes one of a rail's place (NULL: there is none).
  */
 void link_address_name(struct link_address *ret_name, uint32_t digest,
 		       const struct rail_address *place);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A function for each type says what comes after a value. Integers are added and
- * multiplied without a sign, so that what does not fit wraps around.
+ * A function for each type says what comes after a value. Integers are added
+ * and multiplied without a sign, so that what does not fit wraps around.
  */
 #include "link/atomic/atomic.h"
 
@@ -226,8 +226,8 @@ bool atomic_is_valid(enum atomic_family family, unsigned int type,
 }
 
 /*
- * One value, by instructions of the processor. What does not change is not written:
- * it may be memory that cannot be.
+ * One value, by instructions of the processor. What does not change is not
+ * written: it may be memory that cannot be.
  */
 #define SWAP_ATOMICALLY(name)                                                  \
 	static void swap_##name(enum atomic_type type, enum atomic_op op,      \

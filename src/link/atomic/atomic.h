@@ -4,8 +4,8 @@
  * operation that fi_atomic(3) has for it. Pure.
  *
  * Values of up to 8 bytes that lie at multiples of their size change by the
- * processor's own atomic instructions, so that nobody else's come in between. For
- * all others the caller sees to it that only one changes them at a time.
+ * processor's own atomic instructions, so that nobody else's come in between.
+ * For all others the caller sees to it that only one changes them at a time.
  */
 #pragma once
 
@@ -73,10 +73,10 @@ bool atomic_is_valid(enum atomic_family family, unsigned int type,
 		     unsigned int op);
 
 /*
- * Changes `count` values at `target`, each by the one at its place in `operands`
- * (not looked at by ATOMIC_READ) and `compares` (by CSWAPs and MSWAP alone). What
- * was there is put to `ret_before`, where that is not NULL. No place needs to be
- * aligned. The operation is valid in some family.
+ * Changes `count` values at `target`, each by the one at its place in
+ * `operands` (not looked at by ATOMIC_READ) and `compares` (by CSWAPs and MSWAP
+ * alone). What was there is put to `ret_before`, where that is not NULL. No
+ * place needs to be aligned. The operation is valid in some family.
  */
 void atomic_apply(enum atomic_type type, enum atomic_op op, void *target,
 		  const void *operands, const void *compares, void *ret_before,

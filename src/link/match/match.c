@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is posted and queued; the tables are in table.c. */
+/* Posted receives and queued messages; the tables are in table.c. */
 #include "link/match/match.h"
 
 #include <errno.h>

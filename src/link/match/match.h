@@ -5,14 +5,14 @@
  * the order in which they came; a receive takes the oldest message that it
  * matches, a message the oldest receive.
  *
- * The *shape* of a receive is what it leaves open: whether its source, and which
- * bits of the tag. Receives of one shape are hashed by the rest, so that a
- * message looks into one bucket for each shape in use. Programs use few shapes;
- * those beyond MATCH_SHAPES_MAX share a list in the order of posting.
+ * The *shape* of a receive is what it leaves open: whether its source, and
+ * which bits of the tag. Receives of one shape are hashed by the rest, so that
+ * a message looks into one bucket for each shape in use. Programs use few
+ * shapes; those beyond MATCH_SHAPES_MAX share a list in the order of posting.
  *
  * Nothing is allocated for a receive or a message: they are the caller's, and
- * linked by what is in them. The caller locks. Tables grow with what is in them;
- * one that cannot grow for want of memory gets slower, and nothing fails.
+ * linked by what is in them. The caller locks. Tables grow with what is in
+ * them; one that cannot grow for want of memory gets slower, and nothing fails.
  */
 #pragma once
 
@@ -85,8 +85,8 @@ void match_fini(struct match *m);
 struct match_message *match_post(struct match *m, struct match_receive *r);
 
 /*
- * Posts `r` where its `order` says, as if it had been posted then. No message is
- * looked for.
+ * Posts `r` where its `order` says, as if it had been posted then. No message
+ * is looked for.
  */
 void match_insert(struct match *m, struct match_receive *r);
 
@@ -124,8 +124,9 @@ void match_remove(struct match *m, struct match_receive *r);
 
 /*
  * Messages from `source` are from `name` from now on, as when the address of a
- * sender becomes known, or is no more its. In their order, those that a posted receive takes now
- * are taken out and passed to `taken`, which may not call this module.
+ * sender becomes known, or is no more its. In their order, those that a posted
+ * receive takes now are taken out and passed to `taken`, which may not call
+ * this module.
  */
 void match_rename(struct match *m, uint64_t source, uint64_t name,
 		  void (*taken)(void *arg, struct match_receive *r,

@@ -3,7 +3,9 @@
 
 #include <utlist.h>
 
-/* Whether a receive that was posted before `r` and is kept here fits as well. */
+/*
+ * Whether a receive that was posted before `r` and is kept here fits as well.
+ */
 static bool is_shadowed(const struct offload *o, const struct match_receive *r)
 {
 	const struct match_receive *before;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which receives a core has that matches tags itself, and which are matched
- * here: pure. A message of the core's goes to the receive that the program posted
- * first of those that fit it, wherever that is; messages of one sender are taken in
- * their order. The rules:
+ * here: pure. A message of the core's goes to the receive that the program
+ * posted first of those that fit it, wherever that is; messages of one sender
+ * are taken in their order. The rules:
  *
  * - A receive is *given* to the core when it can take none but the core's
  *   messages, and no receive that is kept here and was posted before it could
@@ -67,15 +67,15 @@ void offload_done(struct offload *o, struct match_receive *r);
 
 /*
  * Messages come from elsewhere now. When it returns true, each receive that is
- * given is to be cancelled, the last one first: so an older one is still there for
- * what fits both.
+ * given is to be cancelled, the last one first: so an older one is still there
+ * for what fits both.
  */
 bool offload_recall(struct offload *o);
 /* One of these was cancelled: it is matched here again. */
 void offload_returned(struct offload *o, struct match_receive *r);
 /*
- * What was not matched meanwhile: a receive and its message, both taken out (but
- * for a receive that `stays`). NULL: nothing more, or not yet.
+ * What was not matched meanwhile: a receive and its message, both taken out
+ * (but for a receive that `stays`). NULL: nothing more, or not yet.
  */
 struct match_receive *offload_settle(struct offload *o,
 				     struct match_message **ret_message);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which frame goes next, by which rail, and when a rail has failed: go back to
- * the first frame that is not acknowledged whenever the rail is changed, or one
- * was lost. What arrives twice is left out by its number, so that a wrong
- * verdict costs time only.
+ * Which frame is sent next, by which rail, and when a rail has failed. Go back
+ * to the first frame without an acknowledgement whenever the rail changes or a
+ * frame was lost. The receiver drops duplicates by number, so a wrong verdict
+ * costs only time.
  */
 #include "link/order/order.h"
 

@@ -5,10 +5,10 @@
  * in once and in order. Pure: it deals in numbers, who owns it has the frames.
  *
  * Frames to one peer go by one rail. Who has kept some for long asks over all
- * rails (a *probe*, which is answered by the rail on which it came). A rail that
- * does not answer, while another does, has failed; a peer that answers nowhere
- * is busy. Failed rails are probed again, with pauses that get longer. What the
- * core of a rail reports to have failed has failed at once.
+ * rails (a *probe*, which is answered by the rail on which it came). A rail
+ * that does not answer, while another does, has failed; a peer that answers
+ * nowhere is busy. Failed rails are probed again, with pauses that get longer.
+ * What the core of a rail reports to have failed has failed at once.
  *
  * Times are in microseconds, of any clock that does not go back.
  */
@@ -74,7 +74,9 @@ static inline uint32_t order_after(uint32_t number)
 	return number == UINT32_MAX ? 1 : number + 1; /* 0 is none */
 }
 
-/* Numbers go round: which of two, that are near each other, is the later one. */
+/*
+ * Numbers go round: which of two, that are near each other, is the later one.
+ */
 static inline bool order_is_later(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) > 0;
@@ -146,8 +148,9 @@ void order_read_gone(struct order *order, unsigned int rail);
 /* The core says that the rail does not lead there any more. */
 void order_rail_failed(struct order *order, unsigned int rail, uint64_t now_us);
 /*
- * And nobody is there: the node of the peer says so. When all rails that lead to
- * it say the same it is lost. Returns whether that was not known of this one.
+ * And nobody is there: the node of the peer says so. When all rails that lead
+ * to it say the same it is lost. Returns whether that was not known of this
+ * one.
  */
 bool order_rail_refused(struct order *order, unsigned int rail);
 static inline bool order_is_usable(const struct order *order, unsigned int rail)
@@ -155,8 +158,8 @@ static inline bool order_is_usable(const struct order *order, unsigned int rail)
 	return order->rails[rail].is_there && !order->rails[rail].has_failed;
 }
 /*
- * Whether anything is outstanding, so that order_tick() has to be called. Nothing is to
- * who is lost, or is said to it.
+ * Whether anything is outstanding, so that order_tick() has to be called.
+ * Nothing is to who is lost, or is said to it.
  */
 bool order_is_busy(const struct order *order);
 /*

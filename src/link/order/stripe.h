@@ -25,7 +25,8 @@ struct stripe_rail {
 };
 /*
  * The rail, of those with a bit in `usable`, by which a piece of `size` bytes
- * is to be read, when `rest` bytes are left with it; -1: none now, or none at all.
+ * is to be read, when `rest` bytes are left with it; -1: none now, or none at
+ * all.
  */
 int stripe_pick(const struct stripe_rail *rails, unsigned int count,
 		unsigned int usable, uint64_t size, uint64_t rest);

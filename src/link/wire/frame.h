@@ -2,7 +2,8 @@
 /*
  * What endpoints say to each other: frames, each an untagged message of a core
  * provider. Pure. All numbers are little-endian; a frame is of fixed size, but
- * for what an EAGER, PIECE, REACH or RESULT ends with and for the rails of a READY.
+ * for what an EAGER, PIECE, REACH or RESULT ends with and for the rails of a
+ * READY.
  *
  *	0   kind
  *	1   flags
@@ -104,13 +105,19 @@ struct link_frame {
 	uint32_t up_to;
 	uint32_t probe; /* ACK, RAILS: 0 is none */
 	int error;      /* DONE, RESULT: 0, or a positive errno of libfabric */
-	/* Of the message; PUSH: of what is wanted; DONE: delivered. PIECE and others: of the payload. */
+	/*
+	 * Of the message; PUSH: of what is wanted; DONE: delivered. PIECE and
+	 * others: of the payload.
+	 */
 	uint64_t size;
 	uint64_t offset;
 	uint64_t key;            /* TOUCHED, FORGET: of the memory */
 	unsigned int rail_count; /* READY: at least 1. RAILS: in the payload */
 	struct frame_rail rails[RAILS_MAX];
-	/* READY, RAILS, HELLO, NAME, GREET: the sender's. Its receiver may not know. */
+	/*
+	 * READY, RAILS, HELLO, NAME, GREET: the sender's. Its receiver may not
+	 * know.
+	 */
 	uint8_t from[LINK_ADDRESS_SIZE];
 	/* Of kinds that have one: within the bytes that were decoded. */
 	const uint8_t *payload;
@@ -126,8 +133,8 @@ bool frame_is_counted(enum frame_kind kind);
 size_t frame_encode(const struct link_frame *frame, uint8_t *ret_bytes);
 
 /*
- * Returns 0, or -EPROTO for what is no frame; `ret_frame` is then undefined. The
- * bytes may be more than the frame's (a buffer in which it lies) where
+ * Returns 0, or -EPROTO for what is no frame; `ret_frame` is then undefined.
+ * The bytes may be more than the frame's (a buffer in which it lies) where
  * `is_within`; what is behind it is not looked at.
  */
 int frame_decode(const uint8_t *bytes, size_t size, bool is_within,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a REACH asks its receiver to do to memory of its own: reads and writes, where
- * both share memory, atomic operations, and what the core calls it. Pure. It follows the frame's
- * fixed part, little-endian:
+ * What a REACH asks its receiver to do to memory of its own: reads and writes,
+ * where both share memory, atomic operations, and what the core calls it. Pure.
+ * It follows the frame's fixed part, little-endian:
  *
  *	 0  kind
  *	 1  datatype      2  operation (of atomics, else 0)
@@ -17,9 +17,10 @@
  *	    then of a WRITE for each rail: address, key, as of a READY
  *	    then the operands; of a COMPARE what is compared follows them
  *
- * A KEY has one range, of nothing: its address is the rail's place. A value of a READ or WRITE is a byte. Its data is in places of the sender's
- * memory, which the receiver copies to or from; where there are none it comes as
- * the operand, or goes back with the RESULT. With rails the receiver of a WRITE
+ * A KEY has one range, of nothing: its address is the rail's place. A value of
+ * a READ or WRITE is a byte. Its data is in places of the sender's memory,
+ * which the receiver copies to or from; where there are none it comes as the
+ * operand, or goes back with the RESULT. With rails the receiver of a WRITE
  * reads it by these, and the RESULT of a READ says for each range, and for each
  * rail, the address and key by which it is to be read.
  */
@@ -85,8 +86,8 @@ size_t reach_value_size(const struct reach *reach);
 /* Bytes that all ranges have together. */
 size_t reach_size(const struct reach *reach);
 /*
- * Bytes of what is to be sent back: of a READ without places, FETCH, COMPARE, KEY,
- * and REACH_WHERE_SIZE for each range and rail.
+ * Bytes of what is to be sent back: of a READ without places, FETCH, COMPARE,
+ * KEY, and REACH_WHERE_SIZE for each range and rail.
  */
 size_t reach_result_size(const struct reach *reach);
 
