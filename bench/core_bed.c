@@ -118,12 +118,6 @@ static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
 	bed_die("the site is notified of a drain", reason);
 }
 
-static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
-		      const struct fairlead_effect *effect)
-{
-	bed_die("there is no executor of effects", effect->kind);
-}
-
 static void on_look(void *ctx, const char *node)
 {
 	bed_die("a node is to be looked at", node);
@@ -154,7 +148,6 @@ static const struct core_ops ops = {
 	.acknowledge = on_acknowledge,
 	.drain = on_drain,
 	.notify = on_notify,
-	.effect = on_effect,
 	.look = on_look,
 	.seal = on_seal,
 };

@@ -6,7 +6,7 @@
  * in different processes and share nothing but what the manager sends:
  *
  *   manager half (pure: no clock, no socket, no file, no random source)
- *     configure -> (reserve -> [complete ...] -> describe -> release)*
+ *     configure -> (reserve -> describe)*
  *   node half (in the privileged process of a node)
  *     open -> probe -> place -> (apply -> env/task -> revoke)* -> close
  *
@@ -38,7 +38,7 @@
 extern "C" {
 #endif
 
-#define FAIRLEAD_DRIVER_ABI       3
+#define FAIRLEAD_DRIVER_ABI       4
 
 #define FAIRLEAD_DRIVER_NAME_MAX  15   /* bytes, without the zero */
 #define FAIRLEAD_POOL_NAME_MAX    15   /* bytes, without the zero */
@@ -97,20 +97,6 @@ struct fairlead_driver_request {
 	const char *const *nodes;
 	const uint32_t *cores; /* allocated cores, one entry a node */
 	const uint32_t *tasks; /* tasks, one entry a node */
-};
-
-/* A request to the outside (a fabric manager) that a decision brings. */
-struct fairlead_effect {
-	uint32_t id;          /* chosen by the driver, unique in the lane */
-	const char *kind;     /* which executor does it: "fabric-manager" */
-	const char *body;     /* for the executor; copied by `add` */
-	uint32_t deadline_ms; /* from now; late is a failure */
-};
-
-struct fairlead_effects {
-	/* -ENOMEM, or -ENOSPC over the core's maximum per lane. */
-	int (*add)(struct fairlead_effects *effects,
-		   const struct fairlead_effect *effect);
 };
 
 /* What a reservation needs. Filled by `reserve`. */
@@ -210,31 +196,11 @@ struct fairlead_manager_ops {
 
 	/*
 	 * Decide what the request needs. -EINVAL with a text when its
-	 * options are wrong. Effects are carried out once the reservation is
-	 * on disk; while some are pending the job is not ready to apply.
+	 * options are wrong.
 	 */
 	int (*reserve)(void *state,
 		       const struct fairlead_driver_request *request,
 		       struct fairlead_plan *ret_plan,
-		       struct fairlead_effects *effects,
-		       struct fairlead_error *ret_error);
-
-	/*
-	 * Optional. An effect has completed: result is 0 or a negative errno
-	 * (-ETIMEDOUT after its deadline), body is its answer. An error ends
-	 * the job's reservation with the text.
-	 */
-	int (*complete)(void *state, const struct fairlead_lane *lane,
-			uint32_t effect_id, int result, const char *body,
-			struct fairlead_effects *effects,
-			struct fairlead_error *ret_error);
-
-	/* Optional. The lane ends: effects that take things back. */
-	int (*release)(void *state, const struct fairlead_lane *lane,
-		       struct fairlead_effects *effects);
-
-	/* Optional. A live lane was read back after a restart. */
-	int (*restore)(void *state, const struct fairlead_lane *lane,
 		       struct fairlead_error *ret_error);
 
 	/*

@@ -128,30 +128,6 @@ void objects_of(const struct contract *contract,
 	}
 }
 
-static int add_effect(struct fairlead_effects *effects,
-		      const struct fairlead_effect *effect)
-{
-	struct effect_list *list = (struct effect_list *)effects;
-	uint32_t i = list->count;
-
-	if (i == CONTRACT_EFFECTS_MAX)
-		return -ENOSPC;
-	list->count++;
-	list->list[i].id = effect->id;
-	list->list[i].deadline_ms = effect->deadline_ms;
-	snprintf(list->list[i].kind, sizeof(list->list[i].kind), "%s",
-		 effect->kind);
-	snprintf(list->list[i].body, sizeof(list->list[i].body), "%s",
-		 effect->body);
-	return 0;
-}
-
-void effects_init(struct effect_list *list)
-{
-	memset(list, 0, sizeof(*list));
-	list->effects.add = add_effect;
-}
-
 static void add_warning(struct fairlead_warnings *warnings, const char *text)
 {
 	struct warning_list *list = (struct warning_list *)warnings;
@@ -171,7 +147,7 @@ const char *const contract_nodes[CONTRACT_NODES] = { "n0", "n1" };
 const uint32_t contract_tasks[CONTRACT_NODES] = { 4, 1 };
 
 void plan_make(const struct contract *contract, const char *options,
-	       struct fairlead_plan *ret_plan, struct effect_list *effects)
+	       struct fairlead_plan *ret_plan)
 {
 	const uint32_t cores[CONTRACT_NODES] = { 4, 2 };
 	const struct fairlead_driver_request request = {
@@ -186,10 +162,9 @@ void plan_make(const struct contract *contract, const char *options,
 	};
 	struct fairlead_error error = { 0 };
 
-	effects_init(effects);
 	memset(ret_plan, 0, sizeof(*ret_plan));
 	if (contract->manager->reserve(contract->manager_state, &request,
-				       ret_plan, &effects->effects, &error) < 0)
+				       ret_plan, &error) < 0)
 		fail_msg("options '%s' are refused: %s", options, error.text);
 }
 
@@ -212,12 +187,11 @@ void lane_make(const struct contract *contract, uint32_t number, uid_t uid,
 	       struct fairlead_lane *ret_lane)
 {
 	struct fairlead_pool_spec pools[FAIRLEAD_POOLS_MAX];
-	struct effect_list effects;
 	struct fairlead_plan plan;
 	size_t pool_count =
 		contract->manager->pools(contract->manager_state, pools);
 
-	plan_make(contract, contract->fixture->options, &plan, &effects);
+	plan_make(contract, contract->fixture->options, &plan);
 	*ret_lane = (struct fairlead_lane){
 		.grant_id = 100 + number,
 		.uid = uid,

@@ -32,9 +32,7 @@ struct contract_fixture {
 	const char *options_none; /* of one that wants none; NULL: no such */
 	const char *options_bad;  /* well formed, and refused */
 	uint32_t device_count;    /* 0: the driver makes nothing on nodes */
-	bool has_effects;
-	const char *secret; /* in the effects' answers; NULL: none */
-	uid_t owner;        /* the user of hold and use; set by start */
+	uid_t owner;              /* the user of hold and use; set by start */
 
 	/* A fresh node with all its devices; settings for both halves. */
 	void (*start)(struct contract_fixture *fixture);
@@ -68,7 +66,6 @@ int contract_run_manager(struct contract_fixture *fixture);
 /* --- for the cases --- */
 
 #define CONTRACT_OBJECTS_MAX  64
-#define CONTRACT_EFFECTS_MAX  16
 #define CONTRACT_WARNINGS_MAX 64
 
 struct contract {
@@ -97,19 +94,6 @@ void objects_assert_equal(const struct object_list *a,
 void objects_of(const struct contract *contract,
 		const struct fairlead_lane *lane, struct object_list *list);
 
-struct effect_list {
-	struct fairlead_effects effects; /* first: what drivers are given */
-	uint32_t count;
-	struct {
-		uint32_t id;
-		uint32_t deadline_ms;
-		char kind[64];
-		char body[256];
-	} list[CONTRACT_EFFECTS_MAX];
-};
-
-void effects_init(struct effect_list *list);
-
 struct warning_list {
 	struct fairlead_warnings warnings; /* first */
 	uint32_t count;
@@ -125,7 +109,7 @@ extern const uint32_t contract_tasks[CONTRACT_NODES];
 
 /* What the driver plans for these options; must succeed. */
 void plan_make(const struct contract *contract, const char *options,
-	       struct fairlead_plan *ret_plan, struct effect_list *effects);
+	       struct fairlead_plan *ret_plan);
 /*
  * A lane as the core would make it from the fixture's options. Lanes with
  * another number have other identifiers.

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The contract suite on a driver that was made for it: two devices in memory,
- * two pools, and effects, which no driver that is built in has yet. The suite
- * is tried on it first, so that a case that fails on a real driver says
- * something about that driver.
+ * The contract suite on a driver that was made for it: two devices in memory
+ * and two pools. The suite is tried on it first, so that a case that fails on a
+ * real driver says something about that driver.
  *
  * A lane is a slot on each device: owner and identifiers. A slot's index is
  * its id and is given again at once. Slot 0 is the system's.
@@ -14,11 +13,9 @@
 #include "lanes/driver/common/options.h"
 #include "base/settings.h"
 
-#define DEVICES      2
-#define SLOTS        8
-#define EFFECT_LOGIN 7
-#define SECRET       "token-5ecret"
-#define OWNER        1000
+#define DEVICES 2
+#define SLOTS   8
+#define OWNER   1000
 
 struct slot {
 	bool is_used;
@@ -75,13 +72,8 @@ static size_t pools(void *state,
 
 static int reserve(void *state, const struct fairlead_driver_request *request,
 		   struct fairlead_plan *ret_plan,
-		   struct fairlead_effects *effects,
 		   struct fairlead_error *ret_error)
 {
-	const struct fairlead_effect login = { .id = EFFECT_LOGIN,
-					       .kind = "login",
-					       .body = "{}",
-					       .deadline_ms = 100 };
 	struct fairlead_plan plan = { .counts = { 1, 1 },
 				      .is_fatal = true,
 				      .has_lane = true };
@@ -97,42 +89,8 @@ static int reserve(void *state, const struct fairlead_driver_request *request,
 	} else if (options.count > 0) {
 		return error_set(ret_error, -EINVAL, "no option '%s'",
 				 options.items[0].name);
-	} else {
-		result = effects->add(effects, &login);
-		if (result < 0)
-			return error_set(ret_error, result, "no more effects");
 	}
 	*ret_plan = plan;
-	return 0;
-}
-
-static int complete(void *state, const struct fairlead_lane *lane,
-		    uint32_t effect_id, int result, const char *body,
-		    struct fairlead_effects *effects,
-		    struct fairlead_error *ret_error)
-{
-	if (effect_id != EFFECT_LOGIN)
-		return error_set(ret_error, -EINVAL, "no effect %u", effect_id);
-	if (result < 0)
-		return error_set(ret_error, result, "login failed: %s",
-				 strerror(-result));
-	return 0;
-}
-
-static int release(void *state, const struct fairlead_lane *lane,
-		   struct fairlead_effects *effects)
-{
-	const struct fairlead_effect logout = { .id = EFFECT_LOGIN + 1,
-						.kind = "login",
-						.body = "",
-						.deadline_ms = 100 };
-
-	return effects->add(effects, &logout);
-}
-
-static int restore(void *state, const struct fairlead_lane *lane,
-		   struct fairlead_error *ret_error)
-{
 	return 0;
 }
 
@@ -386,9 +344,6 @@ static const struct fairlead_manager_ops manager_ops = {
 	.destroy = free,
 	.pools = pools,
 	.reserve = reserve,
-	.complete = complete,
-	.release = release,
-	.restore = restore,
 	.describe = describe,
 };
 
@@ -471,8 +426,6 @@ int main(void)
 		.options_none = "off",
 		.options_bad = "vnis=2",
 		.device_count = DEVICES,
-		.has_effects = true,
-		.secret = SECRET,
 		.start = start,
 		.stop = stop,
 		.fail_second = fail_second,

@@ -126,31 +126,20 @@ static void assert_same_plan(const struct fairlead_plan *a,
 	assert_string_equal(a->options, b->options);
 }
 
-static void assert_same_effects(const struct effect_list *a,
-				const struct effect_list *b)
-{
-	assert_int_equal(a->count, b->count);
-	assert_memory_equal(a->list, b->list, sizeof(a->list));
-}
-
 static void reserve_decides_the_same_each_time(void **state)
 {
 	struct contract *contract = *state;
 	const struct contract_fixture *fixture = contract->fixture;
-	struct effect_list first_effects;
-	struct effect_list effects;
 	struct fairlead_plan first;
 	struct fairlead_plan plan;
 	struct fairlead_error error;
 
-	plan_make(contract, fixture->options, &first, &first_effects);
+	plan_make(contract, fixture->options, &first);
 	for (int i = 0; i < 3; i++) {
 		if (fixture->options_none)
-			plan_make(contract, fixture->options_none, &plan,
-				  &effects);
-		plan_make(contract, fixture->options, &plan, &effects);
+			plan_make(contract, fixture->options_none, &plan);
+		plan_make(contract, fixture->options, &plan);
 		assert_same_plan(&first, &plan);
-		assert_same_effects(&first_effects, &effects);
 	}
 	/* As after a restart. */
 	contract->manager->destroy(contract->manager_state);
@@ -158,21 +147,19 @@ static void reserve_decides_the_same_each_time(void **state)
 				 fixture->settings, fixture->setting_count,
 				 &contract->manager_state, &error),
 			 0);
-	plan_make(contract, fixture->options, &plan, &effects);
+	plan_make(contract, fixture->options, &plan);
 	assert_same_plan(&first, &plan);
-	assert_same_effects(&first_effects, &effects);
 }
 
 static void a_plan_stays_within_the_pools_and_the_lane(void **state)
 {
 	const struct contract *contract = *state;
 	struct fairlead_pool_spec pools[FAIRLEAD_POOLS_MAX];
-	struct effect_list effects;
 	struct fairlead_plan plan;
 	uint32_t sum = 0;
 	size_t count = contract->manager->pools(contract->manager_state, pools);
 
-	plan_make(contract, contract->fixture->options, &plan, &effects);
+	plan_make(contract, contract->fixture->options, &plan);
 	for (size_t i = 0; i < FAIRLEAD_POOLS_MAX; i++) {
 		const struct fairlead_run *run = &plan.runs[i];
 
@@ -196,12 +183,11 @@ static void a_plan_stays_within_the_pools_and_the_lane(void **state)
 static void completed_options_are_options_for_the_same_plan(void **state)
 {
 	const struct contract *contract = *state;
-	struct effect_list effects;
 	struct fairlead_plan first;
 	struct fairlead_plan second;
 
-	plan_make(contract, contract->fixture->options, &first, &effects);
-	plan_make(contract, first.options, &second, &effects);
+	plan_make(contract, contract->fixture->options, &first);
+	plan_make(contract, first.options, &second);
 	assert_same_plan(&first, &second);
 }
 
@@ -209,7 +195,6 @@ static void a_job_without_a_lane_gets_the_reason(void **state)
 {
 	const struct contract *contract = *state;
 	const char *options = contract->fixture->options_none;
-	struct effect_list effects;
 	struct fairlead_plan plan;
 
 	/* A driver that has no such option makes no lane at all. */
@@ -217,13 +202,12 @@ static void a_job_without_a_lane_gets_the_reason(void **state)
 		assert_int_equal(contract->fixture->device_count, 0);
 		options = contract->fixture->options;
 	}
-	plan_make(contract, options, &plan, &effects);
+	plan_make(contract, options, &plan);
 	assert_false(plan.has_lane);
 	for (size_t i = 0; i < FAIRLEAD_POOLS_MAX; i++)
 		assert_int_equal(plan.counts[i] + plan.runs[i].length, 0);
 	assert_int_equal(plan.secret_size, 0);
 	assert_true(strlen(plan.reason) > 0);
-	assert_int_equal(effects.count, 0);
 }
 
 static void bad_options_are_refused_with_a_text(void **state)
@@ -249,18 +233,14 @@ static void bad_options_are_refused_with_a_text(void **state)
 		};
 		struct fairlead_plan plan = { .counts = { 77 } };
 		struct fairlead_error error = { 0 };
-		struct effect_list effects;
 		int result;
 
-		effects_init(&effects);
 		result = contract->manager->reserve(contract->manager_state,
-						    &request, &plan,
-						    &effects.effects, &error);
+						    &request, &plan, &error);
 		if (result != -EINVAL && result != -E2BIG)
 			fail_msg("'%s' gives %d", texts[i], result);
 		error_assert(&error, result);
 		assert_int_equal(plan.counts[0], 77);
-		assert_int_equal(effects.count, 0);
 	}
 }
 
@@ -281,8 +261,6 @@ static json_t *describe(const struct contract *contract,
 					  : contract->driver->name);
 	assert_null(strpbrk(name, " \"\n"));
 	assert_null(strchr(text, '\n'));
-	if (contract->fixture->secret)
-		assert_null(strstr(text, contract->fixture->secret));
 	context = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 	assert_true(json_is_object(context));
 	compact = json_dumps(context, JSON_COMPACT);
@@ -340,12 +318,11 @@ static uint8_t *pack(const struct contract *contract,
 static void secrets_are_packed_the_same_each_time(void **state)
 {
 	struct contract *contract = *state;
-	struct effect_list effects;
 	struct fairlead_plan plan;
 	size_t sizes[3];
 	uint8_t *packed[3];
 
-	plan_make(contract, contract->fixture->options, &plan, &effects);
+	plan_make(contract, contract->fixture->options, &plan);
 	if (plan.secret_size == 0)
 		return;
 	for (size_t i = 0; i < 3; i++)
@@ -360,86 +337,24 @@ static void secrets_are_packed_the_same_each_time(void **state)
 		free(packed[i]);
 }
 
-static void effects_have_ids_and_deadlines(void **state)
-{
-	const struct contract *contract = *state;
-	struct effect_list effects;
-	struct fairlead_plan plan;
-
-	plan_make(contract, contract->fixture->options, &plan, &effects);
-	assert_int_equal(effects.count > 0, contract->fixture->has_effects);
-	assert_int_equal(effects.count > 0,
-			 contract->manager->complete != NULL);
-	for (uint32_t i = 0; i < effects.count; i++) {
-		assert_true(effects.list[i].deadline_ms > 0);
-		assert_true(strlen(effects.list[i].kind) > 0);
-		for (uint32_t k = 0; k < i; k++)
-			assert_int_not_equal(effects.list[i].id,
-					     effects.list[k].id);
-	}
-}
-
-static void effects_complete_well_or_end_the_reservation(void **state)
-{
-	const struct contract *contract = *state;
-	struct fairlead_error error = { 0 };
-	struct effect_list effects;
-	struct effect_list further;
-	struct fairlead_plan plan;
-	struct fairlead_lane lane;
-
-	plan_make(contract, contract->fixture->options, &plan, &effects);
-	lane_make(contract, 0, contract->fixture->owner, &lane);
-	effects_init(&further);
-	for (uint32_t i = 0; i < effects.count; i++) {
-		const char *body = contract->fixture->secret;
-
-		assert_int_equal(contract->manager->complete(
-					 contract->manager_state, &lane,
-					 effects.list[i].id, 0, body,
-					 &further.effects, &error),
-				 0);
-		json_decref(describe(contract, &lane, ""));
-		assert_true(contract->manager->complete(
-				    contract->manager_state, &lane,
-				    effects.list[i].id, -ETIMEDOUT, "",
-				    &further.effects, &error) < 0);
-		error_assert(&error, error.code);
-		if (contract->fixture->secret)
-			assert_null(
-				strstr(error.text, contract->fixture->secret));
-	}
-	if (contract->manager->restore)
-		assert_int_equal(
-			contract->manager->restore(contract->manager_state,
-						   &lane, &error),
-			0);
-	if (contract->manager->release)
-		assert_int_equal(
-			contract->manager->release(contract->manager_state,
-						   &lane, &further.effects),
-			0);
-}
-
 static void two_states_do_not_know_each_other(void **state)
 {
 	const struct contract *contract = *state;
 	struct contract other = *contract;
-	struct effect_list effects;
 	struct fairlead_error error;
 	struct fairlead_plan first;
 	struct fairlead_plan second;
 
-	plan_make(contract, contract->fixture->options, &first, &effects);
+	plan_make(contract, contract->fixture->options, &first);
 	assert_int_equal(
 		contract->manager->configure(contract->fixture->settings,
 					     contract->fixture->setting_count,
 					     &other.manager_state, &error),
 		0);
-	plan_make(&other, contract->fixture->options, &second, &effects);
+	plan_make(&other, contract->fixture->options, &second);
 	assert_same_plan(&first, &second);
 	contract->manager->destroy(other.manager_state);
-	plan_make(contract, contract->fixture->options, &second, &effects);
+	plan_make(contract, contract->fixture->options, &second);
 	assert_same_plan(&first, &second);
 }
 
@@ -456,8 +371,6 @@ const struct CMUnitTest contract_manager_cases[] = {
 	CONTRACT_CASE(bad_options_are_refused_with_a_text),
 	CONTRACT_CASE(the_event_is_one_json_object),
 	CONTRACT_CASE(secrets_are_packed_the_same_each_time),
-	CONTRACT_CASE(effects_have_ids_and_deadlines),
-	CONTRACT_CASE(effects_complete_well_or_end_the_reservation),
 	CONTRACT_CASE(two_states_do_not_know_each_other),
 };
 const size_t contract_manager_case_count =

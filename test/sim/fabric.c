@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The manager half wants effect 1 and, when that is done, effect 2 before a
- * lane is ready; its release wants effect 3. The node half has one object for
- * each identifier. A daemon can die at each of its calls. A place is u8 index of
- * the node, u32 number.
+ * The node half has one object for each identifier. A daemon can die at each of
+ * its calls. A place is u8 index of the node, u32 number.
  */
 #include "fabric.h"
 
@@ -16,12 +14,6 @@
 #include "base/idset.h"
 
 #define PLACE_MOVES 3 /* it is another one each so many questions */
-
-enum {
-	EFFECT_CREATE = 1,
-	EFFECT_ATTACH,
-	EFFECT_DELETE,
-};
 
 /* --- manager half --- */
 
@@ -58,21 +50,8 @@ static size_t pools(void *state,
 	return 1;
 }
 
-static int ask(struct fairlead_effects *effects, uint32_t id, const char *body)
-{
-	const struct fairlead_effect effect = {
-		.id = id,
-		.kind = FABRIC_EFFECT_KIND,
-		.body = body,
-		.deadline_ms = FABRIC_DEADLINE_MS,
-	};
-
-	return effects->add(effects, &effect);
-}
-
 static int reserve(void *state, const struct fairlead_driver_request *request,
 		   struct fairlead_plan *ret_plan,
-		   struct fairlead_effects *effects,
 		   struct fairlead_error *ret_error)
 {
 	if (request->options[0] != 0)
@@ -83,27 +62,7 @@ static int reserve(void *state, const struct fairlead_driver_request *request,
 		.is_fatal = true,
 		.has_lane = true,
 	};
-	return ask(effects, EFFECT_CREATE, "create");
-}
-
-static int complete(void *state, const struct fairlead_lane *lane,
-		    uint32_t effect_id, int result, const char *body,
-		    struct fairlead_effects *effects,
-		    struct fairlead_error *ret_error)
-{
-	if (result < 0)
-		return error_set(ret_error, result,
-				 "the fabric manager failed at step %u",
-				 effect_id);
-	return effect_id == EFFECT_CREATE
-		       ? ask(effects, EFFECT_ATTACH, "attach")
-		       : 0;
-}
-
-static int release(void *state, const struct fairlead_lane *lane,
-		   struct fairlead_effects *effects)
-{
-	return ask(effects, EFFECT_DELETE, "delete");
+	return 0;
 }
 
 static int describe(void *state, const struct fairlead_lane *lane,
@@ -144,8 +103,6 @@ static const struct fairlead_manager_ops manager_ops = {
 	.destroy = destroy_state,
 	.pools = pools,
 	.reserve = reserve,
-	.complete = complete,
-	.release = release,
 	.describe = describe,
 };
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An interconnect that exists here only: `fabric`. Its lanes need a fabric
- * manager outside of the nodes, in two steps, and their end needs it again, so
- * that effects are tried too. On a node a lane is one object with the lane's
- * identifier, on a device that never fails.
+ * An interconnect that exists here only: `fabric`. On a node a lane is one object
+ * with the lane's identifier, on a device that never fails.
  *
  * A node's place changes now and then when it is asked for, and has a number
  * that rises; at times it has none to tell. The members of a lane are the
@@ -20,12 +18,10 @@
 #include "fairlead_driver.h"
 #include "nic.h"
 
-#define FABRIC_LIMIT       64
-#define FABRIC_DEVICE      100 /* in events, where NICs have their number */
-#define FABRIC_EFFECT_KIND "fabric-manager"
-#define FABRIC_DEADLINE_MS 8000
-#define FABRIC_PLACE_SIZE  5  /* bytes */
-#define FABRIC_PLACE_NONE  13 /* a number that it divides is of none */
+#define FABRIC_LIMIT      64
+#define FABRIC_DEVICE     100 /* in events, where NICs have their number */
+#define FABRIC_PLACE_SIZE 5   /* bytes */
+#define FABRIC_PLACE_NONE 13  /* a number that it divides is of none */
 
 extern const struct fairlead_driver fabric_driver;
 

@@ -39,7 +39,7 @@ static void process_end(struct process *process, bool is_power)
 	sim_queue_cancel(queue, process->tick_event);
 	sim_queue_cancel(queue, process->end_event);
 	process_store_fini(process);
-	process_effects_fini(process);
+	process_commands_fini(process);
 	engine_destroy(process->engine);
 	process_endpoint_close(process);
 	if (!process->is_fenced && is_power)

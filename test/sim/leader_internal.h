@@ -46,16 +46,6 @@ struct caller {
 	UT_hash_handle hh;
 };
 
-/* An effect on its way to the fabric manager and back. */
-struct effect_run {
-	struct process *process;
-	uint64_t grant_id;
-	uint32_t effect_id;
-	int result;
-	uint64_t handle;
-	struct effect_run *prev, *next;
-};
-
 struct process {
 	struct leader *leader;
 	unsigned int number;
@@ -81,7 +71,6 @@ struct process {
 	char store_error[FAIRLEAD_ERROR_TEXT_MAX];
 	struct open_call *calls;
 	struct caller *callers;
-	struct effect_run *effects;
 	struct notify_run *notices;
 	struct process *prev, *next;
 };
@@ -128,12 +117,12 @@ extern const struct store_ops process_store_ops;
 struct file_seam process_files(struct process *process);
 void process_store_fini(struct process *process);
 
-/* leader_ops.c: configuration, clients, effects */
+/* leader_ops.c: configuration, commands, clients */
 extern const struct engine_ops process_engine_ops;
 extern const struct net_ops process_client_ops;
 extern const struct sim_network_events process_client_events;
 void process_calls_fini(struct process *process);
-void process_effects_fini(struct process *process);
+void process_commands_fini(struct process *process);
 /* Fill from leader->config; the storage has to live as long. */
 struct engine_config_storage {
 	struct engine_config config;

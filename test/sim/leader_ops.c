@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the engine wants of its owner (the journal again, the configuration
- * again, effects), and the clients' side, where each request and each answer
- * passes the oracle.
+ * again, commands of the site), and the clients' side, where each request and
+ * each answer passes the oracle.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -192,67 +192,12 @@ static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
 		    is_drained ? "drains" : "undrains", node, reason);
 }
 
-/* --- effects --- */
-
-static void on_effect_done(void *ctx)
+void process_commands_fini(struct process *process)
 {
-	struct effect_run *run = ctx;
-	struct process *process = run->process;
+	struct notify_run *run, *next;
 
-	DL_DELETE(process->effects, run);
-	engine_effect_done(process->engine, run->grant_id, run->effect_id,
-			   run->result, run->result < 0 ? "no" : "done");
-	free(run);
-	process_settle(process);
-}
-
-static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
-		      const struct fairlead_effect *effect)
-{
-	struct process *process = ctx;
-	struct world *world = process->leader->world;
-	struct sim_rng *rng = &process->leader->rng;
-	uint64_t delay_ms = 5 + sim_rng_below(rng, 1500);
-	uint64_t dice = sim_rng_below(rng, 100);
-	struct effect_run *run;
-
-	if (strcmp(driver, "fabric") != 0 ||
-	    strcmp(effect->kind, FABRIC_EFFECT_KIND) != 0)
-		world_fail(world, "an effect that nobody wanted: %s %s", driver,
-			   effect->kind);
-	if (!world->is_calm && dice < 5) {
-		coverage_hit(world->coverage, "fault:effect-lost");
-		return;
-	}
-	run = world_allocate(sizeof(*run));
-	run->process = process;
-	run->grant_id = grant_id;
-	run->effect_id = effect->id;
-	if (!world->is_calm && dice < 15) {
-		coverage_hit(world->coverage, "fault:effect-fails");
-		run->result = -EIO;
-	} else if (!world->is_calm && dice < 22) {
-		coverage_hit(world->coverage, "fault:effect-late");
-		delay_ms = effect->deadline_ms + 1 + delay_ms;
-	}
-	run->handle =
-		sim_queue_add(world->queue, delay_ms, on_effect_done, run);
-	DL_APPEND(process->effects, run);
-}
-
-void process_effects_fini(struct process *process)
-{
-	struct effect_run *run, *next;
-	struct notify_run *tell, *next_notify;
-
-	DL_FOREACH_SAFE (process->notices, tell, next_notify) {
-		DL_DELETE(process->notices, tell);
-		sim_queue_cancel(process->leader->world->queue, tell->handle);
-		free(tell);
-	}
-
-	DL_FOREACH_SAFE (process->effects, run, next) {
-		DL_DELETE(process->effects, run);
+	DL_FOREACH_SAFE (process->notices, run, next) {
+		DL_DELETE(process->notices, run);
 		sim_queue_cancel(process->leader->world->queue, run->handle);
 		free(run);
 	}
@@ -263,7 +208,6 @@ const struct engine_ops process_engine_ops = {
 	.reconfigure = on_reconfigure,
 	.store_error = on_store_error,
 	.notify = on_notify,
-	.effect = on_effect,
 };
 
 /* --- clients --- */

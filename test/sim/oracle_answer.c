@@ -527,7 +527,7 @@ static void apply_failed(struct oracle *oracle, struct lane *lane, int result,
 	case -ECANCELED:
 		break;
 	default:
-		/* The journal has failed, or an effect: ask again. */
+		/* The journal has failed: ask again. */
 		return;
 	}
 	if (lane->is_applied && !lane->is_over && !lane->is_unsure)

@@ -292,15 +292,6 @@ void engine_notified(struct engine *engine, const char *node, uint64_t id,
 	commit_flush(engine);
 }
 
-void engine_effect_done(struct engine *engine, uint64_t grant_id,
-			uint32_t effect_id, int result, const char *body)
-{
-	if (engine->core == NULL)
-		return;
-	core_effect_done(engine->core, grant_id, effect_id, result, body);
-	commit_flush(engine);
-}
-
 void engine_set_probe(struct engine *engine,
 		      void (*probe)(void *ctx, const char *edge), void *ctx)
 {

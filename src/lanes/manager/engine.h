@@ -103,9 +103,6 @@ struct engine_ops {
 	/* As `notify` in struct core_ops; engine_notified() has the result. */
 	void (*notify)(void *ctx, uint64_t id, const char *node,
 		       bool is_drained, const char *reason);
-	/* As in struct core_ops; on disk already, as the one before. */
-	void (*effect)(void *ctx, uint64_t grant_id, const char *driver,
-		       const struct fairlead_effect *effect);
 };
 
 struct engine_options {
@@ -165,9 +162,6 @@ void engine_waive(struct engine *engine, const char *nodes);
 /* A `notify` of engine_ops has ended: 0, or a negative errno. */
 void engine_notified(struct engine *engine, const char *node, uint64_t id,
 		     int result);
-/* An effect of engine_ops has completed. */
-void engine_effect_done(struct engine *engine, uint64_t grant_id,
-			uint32_t effect_id, int result, const char *body);
 
 /* --- nodes: frames of the node protocol, without their length --- */
 

@@ -27,8 +27,6 @@ void output_destroy(struct output *output)
 	free(output->members);
 	fanout_command_destroy(output->command);
 	free(output->node);
-	free(output->driver);
-	free(output->effect_kind);
 	free(output->grants);
 	json_decref(output->view);
 	free(output);
@@ -173,20 +171,6 @@ static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
 	drain_output(ctx, OUTPUT_NOTIFY, id, node, is_drained, reason);
 }
 
-static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
-		      const struct fairlead_effect *effect)
-{
-	struct output *output = output_create(OUTPUT_EFFECT);
-
-	output->grant_id = grant_id;
-	output->driver = copy_text(driver);
-	output->effect_kind = copy_text(effect->kind);
-	output->text = copy_text(effect->body);
-	output->effect_id = effect->id;
-	output->deadline_ms = effect->deadline_ms;
-	commit_output(ctx, output);
-}
-
 /* A question changes nothing, so that it waits for no row. */
 static void on_look(void *ctx, const char *node)
 {
@@ -231,7 +215,6 @@ const struct core_ops outputs_core_ops = {
 	.acknowledge = on_acknowledge,
 	.drain = on_drain,
 	.notify = on_notify,
-	.effect = on_effect,
 	.look = on_look,
 	.seal = on_seal,
 };
@@ -248,19 +231,6 @@ static void send_ack(struct engine *engine, const struct output *output)
 	snprintf(body.node, sizeof(body.node), "%s", output->node);
 	memory_check(ack_body_encode(&body, &writer));
 	session_command(engine, member, COMMAND_ACK, &writer);
-}
-
-static void run_effect(struct engine *engine, const struct output *output)
-{
-	struct fairlead_effect effect = {
-		.id = output->effect_id,
-		.kind = output->effect_kind,
-		.body = output->text,
-		.deadline_ms = output->deadline_ms,
-	};
-
-	engine->ops->effect(engine->ops_ctx, output->grant_id, output->driver,
-			    &effect);
 }
 
 /* A manager that has stopped answers, and does nothing else. */
@@ -302,9 +272,6 @@ void output_run(struct engine *engine, struct output *output_owned)
 		engine->ops->notify(engine->ops_ctx, output->sequence,
 				    output->node, output->is_drained,
 				    output->text);
-		break;
-	case OUTPUT_EFFECT:
-		run_effect(engine, output);
 		break;
 	case OUTPUT_EVENTS:
 		events_read(engine, output->token, output->grants,

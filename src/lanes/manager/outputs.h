@@ -11,7 +11,6 @@ enum output_kind {
 	OUTPUT_ACK,
 	OUTPUT_DRAIN,
 	OUTPUT_NOTIFY,
-	OUTPUT_EFFECT,
 	OUTPUT_EVENTS, /* read a job's events and answer with them */
 };
 
@@ -20,7 +19,7 @@ struct output {
 	struct output *prev, *next;
 	uint64_t token; /* REPLY, EVENTS */
 	int result;     /* REPLY */
-	char *text;     /* REPLY: error; DRAIN, NOTIFY: reason; EFFECT: body */
+	char *text;     /* REPLY: error; DRAIN, NOTIFY: reason */
 	char *hint;     /* REPLY */
 	char *members;  /* REPLY */
 	struct fanout_command *command; /* FANOUT */
@@ -29,11 +28,6 @@ struct output {
 	uint8_t nonce[NONCE_SIZE];      /* HELLO */
 	uint64_t sequence;              /* ACK; NOTIFY: its id */
 	bool is_drained;                /* DRAIN, NOTIFY */
-	uint64_t grant_id;              /* EFFECT */
-	char *driver;                   /* EFFECT */
-	char *effect_kind;              /* EFFECT */
-	uint32_t effect_id;             /* EFFECT */
-	uint32_t deadline_ms;           /* EFFECT */
 	uint64_t *grants;               /* EVENTS */
 	size_t grant_count;             /* EVENTS */
 	json_t *view;                   /* EVENTS, or NULL: see events_read() */

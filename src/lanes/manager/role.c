@@ -180,27 +180,11 @@ static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
 		commands_run(manager->commands, path, node, reason, id);
 }
 
-static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
-		      const struct fairlead_effect *effect)
-{
-	struct manager *manager = ctx;
-	struct unable *unable = memory_alloc(sizeof(*unable));
-
-	unable->grant_id = grant_id;
-	unable->effect_id = effect->id;
-	unable->next = manager->unable;
-	manager->unable = unable;
-	log_error(manager->log,
-		  "there is no executor for the effect kind=%s driver=%s",
-		  effect->kind, driver);
-}
-
 static const struct engine_ops engine_ops = {
 	.replay = on_replay,
 	.reconfigure = on_reconfigure,
 	.store_error = on_store_error,
 	.notify = on_notify,
-	.effect = on_effect,
 };
 
 /* --- the end --- */
@@ -246,12 +230,6 @@ static void close_all(struct manager *manager)
 		manager->ended_commands = command->next;
 		free(command);
 	}
-	while (manager->unable != NULL) {
-		struct unable *unable = manager->unable;
-
-		manager->unable = unable->next;
-		free(unable);
-	}
 	uv_close((uv_handle_t *)&manager->prepare, on_handle_closed);
 	uv_close((uv_handle_t *)&manager->timer, on_handle_closed);
 }
@@ -293,19 +271,6 @@ static void on_timer(uv_timer_t *timer)
 		engine_tick(manager->engine);
 }
 
-static void end_effects(struct manager *manager)
-{
-	struct unable *unable;
-
-	while ((unable = manager->unable) != NULL) {
-		manager->unable = unable->next;
-		engine_effect_done(manager->engine, unable->grant_id,
-				   unable->effect_id, -ENOSYS,
-				   "no executor of this build does that");
-		free(unable);
-	}
-}
-
 static void end_commands(struct manager *manager)
 {
 	struct ended_command *command;
@@ -329,7 +294,6 @@ static void on_prepare(uv_prepare_t *prepare)
 			stop_worker(manager);
 		return;
 	}
-	end_effects(manager);
 	end_commands(manager);
 	deadline_ms = engine_deadline_ms(manager->engine);
 	now_ms = clock_monotonic_ms(&manager->clock);

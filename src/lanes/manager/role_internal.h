@@ -15,13 +15,6 @@
 #include "sys/descriptors.h"
 #include "sys/net.h"
 
-/* An effect that nobody here carries out: it ends in the next turn. */
-struct unable {
-	uint64_t grant_id;
-	uint32_t effect_id;
-	struct unable *next;
-};
-
 /* A call of the site's tools that has ended. */
 struct ended_command {
 	char node[NODE_NAME_MAX + 1];
@@ -55,7 +48,6 @@ struct manager {
 	struct rounds *rounds; /* over it, for the engine */
 	struct commands *commands;
 	struct http *http;
-	struct unable *unable;
 	struct ended_command *ended_commands;
 
 	uv_prepare_t prepare;

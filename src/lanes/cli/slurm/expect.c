@@ -3,12 +3,6 @@
 
 #include <errno.h>
 
-static int no_effect(struct fairlead_effects *effects,
-		     const struct fairlead_effect *effect)
-{
-	return 0;
-}
-
 /*
  * What the driver would plan for a small job. -ENOENT: there is no such
  * interconnect; -EBADMSG: its settings are wrong; -EINVAL: it refuses the options.
@@ -28,7 +22,6 @@ static int plan(const struct config *config, const char *interconnect,
 	};
 	const struct config_driver *section =
 		config_driver_find(config, interconnect);
-	struct fairlead_effects effects = { .add = no_effect };
 	const struct fairlead_manager_ops *ops;
 	struct fairlead_error error;
 	void *state = NULL;
@@ -41,7 +34,7 @@ static int plan(const struct config *config, const char *interconnect,
 	if (ops->configure(section->settings, section->setting_count, &state,
 			   &error) < 0)
 		return -EBADMSG;
-	result = ops->reserve(state, &request, ret_plan, &effects, &error);
+	result = ops->reserve(state, &request, ret_plan, &error);
 	ops->destroy(state);
 	return result < 0 ? -EINVAL : 0;
 }

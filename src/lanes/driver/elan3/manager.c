@@ -229,7 +229,6 @@ static void plan_off(const struct elan3_manager *state,
 
 static int reserve(void *data, const struct fairlead_driver_request *request,
 		   struct fairlead_plan *ret_plan,
-		   struct fairlead_effects *effects,
 		   struct fairlead_error *ret_error)
 {
 	const struct elan3_manager *state = data;

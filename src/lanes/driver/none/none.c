@@ -41,7 +41,6 @@ static size_t pools(void *state,
 
 static int reserve(void *state, const struct fairlead_driver_request *request,
 		   struct fairlead_plan *ret_plan,
-		   struct fairlead_effects *effects,
 		   struct fairlead_error *ret_error)
 {
 	struct options options;

@@ -27,7 +27,6 @@ static size_t pools(void *data,
 
 static int reserve(void *data, const struct fairlead_driver_request *request,
 		   struct fairlead_plan *ret_plan,
-		   struct fairlead_effects *effects,
 		   struct fairlead_error *ret_error)
 {
 	const struct slingshot_settings *state = data;

@@ -88,7 +88,7 @@ static int plan_of(void *state, const struct asked *asked,
 		.tasks = asked->tasks,
 	};
 
-	return ops->reserve(state, &request, ret_plan, NULL, error);
+	return ops->reserve(state, &request, ret_plan, error);
 }
 
 static struct fairlead_plan planned(void *state, const struct asked *asked)
@@ -299,11 +299,10 @@ static void more_nodes_than_can_be_sealed_to_are_refused(void **state)
 		nodes[i] = names[i];
 		tasks[i] = 1;
 	}
-	assert_int_equal(ops->reserve(made, &request, &plan, NULL, &error),
-			 -EINVAL);
+	assert_int_equal(ops->reserve(made, &request, &plan, &error), -EINVAL);
 	assert_non_null(strstr(error.text, "1025 nodes, and 1024 is the most"));
 	request.node_count--;
-	assert_int_equal(ops->reserve(made, &request, &plan, NULL, &error), 0);
+	assert_int_equal(ops->reserve(made, &request, &plan, &error), 0);
 	ops->destroy(made);
 }
 

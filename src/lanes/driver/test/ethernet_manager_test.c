@@ -63,7 +63,7 @@ static struct fairlead_plan reserve(void *state, const char *options)
 	struct fairlead_error error = { 0 };
 	struct fairlead_plan plan = { 0 };
 
-	if (ops->reserve(state, &request, &plan, NULL, &error) < 0)
+	if (ops->reserve(state, &request, &plan, &error) < 0)
 		fail_msg("'%s' was refused: %s", options, error.text);
 	return plan;
 }
@@ -195,8 +195,7 @@ static void isolations_that_the_site_does_not_have_are_refused(void **state)
 	struct fairlead_error error = { 0 };
 	struct fairlead_plan plan;
 
-	assert_int_equal(ops->reserve(data, &request, &plan, NULL, &error),
-			 -EINVAL);
+	assert_int_equal(ops->reserve(data, &request, &plan, &error), -EINVAL);
 	assert_part(error.text, "'netns' is not one that jobs can have here");
 	ops->destroy(data);
 	data = configured(LIST({ "isolation", "host,netns", 1 }), 1);
@@ -214,21 +213,19 @@ static void more_nodes_than_addresses_are_refused(void **state)
 	void *data = configured(NULL, 0);
 
 	request.node_count = 1022;
-	assert_int_equal(ops->reserve(data, &request, &plan, NULL, &error), 0);
+	assert_int_equal(ops->reserve(data, &request, &plan, &error), 0);
 	request.node_count = 1023;
-	assert_int_equal(ops->reserve(data, &request, &plan, NULL, &error),
-			 -EINVAL);
+	assert_int_equal(ops->reserve(data, &request, &plan, &error), -EINVAL);
 	assert_part(error.text, "ipv4_lane_size");
 	request.options = "off";
-	assert_int_equal(ops->reserve(data, &request, &plan, NULL, &error), 0);
+	assert_int_equal(ops->reserve(data, &request, &plan, &error), 0);
 	ops->destroy(data);
 	data = configured(LIST({ "ipv4_network", "none", 1 }), 1);
 	request.options = "";
 	request.node_count = ETHERNET_NODES_MAX;
-	assert_int_equal(ops->reserve(data, &request, &plan, NULL, &error), 0);
+	assert_int_equal(ops->reserve(data, &request, &plan, &error), 0);
 	request.node_count++;
-	assert_int_equal(ops->reserve(data, &request, &plan, NULL, &error),
-			 -EINVAL);
+	assert_int_equal(ops->reserve(data, &request, &plan, &error), -EINVAL);
 	ops->destroy(data);
 }
 

@@ -41,7 +41,7 @@ static struct fairlead_plan reserve(void *state, const char *options)
 	struct fairlead_error error = { 0 };
 	struct fairlead_plan plan = { 0 };
 
-	if (ops->reserve(state, &request, &plan, NULL, &error) < 0)
+	if (ops->reserve(state, &request, &plan, &error) < 0)
 		fail_msg("'%s' was refused: %s", options, error.text);
 	return plan;
 }

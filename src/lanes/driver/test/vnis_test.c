@@ -63,7 +63,7 @@ static struct fairlead_plan reserve(const struct fairlead_manager_ops *ops,
 	struct fairlead_error error = { 0 };
 	struct fairlead_plan plan = { 0 };
 
-	if (ops->reserve(state, &request, &plan, NULL, &error) < 0)
+	if (ops->reserve(state, &request, &plan, &error) < 0)
 		fail_msg("'%s' was refused: %s", options, error.text);
 	return plan;
 }

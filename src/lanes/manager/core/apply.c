@@ -67,13 +67,6 @@ void core_apply_end(struct core *core, struct apply_run *run_owned)
 	core_apply_run_destroy(run_owned);
 }
 
-void core_apply_refuse(struct job *job, enum edge edge,
-		       const struct fairlead_error *error)
-{
-	if (job->apply_run != NULL)
-		result_set(job->apply_run, edge, error->code, error->text);
-}
-
 static void succeed(struct core *core, struct job *job)
 {
 	struct apply_run *run = run_of(job);
@@ -189,13 +182,6 @@ static void begin(struct core *core, struct job *job)
 		ask_nodes(core, job, &members, &sealed);
 	writer_fini(&sealed);
 	free(members.bytes);
-}
-
-void core_apply_ready(struct core *core, struct job *job)
-{
-	assert(job->state == JOB_RESERVED && job->effect_count == 0);
-	if (job->apply_run != NULL)
-		begin(core, job);
 }
 
 /* --- the end of the fan-out --- */
@@ -408,11 +394,11 @@ void core_apply(struct core *core, const struct core_caller *caller,
 				 "the grant was released (%s)",
 				 job_reason_name(job->reason));
 	} else {
-		is_first = job->apply_run == NULL;
+		is_first = job->state == JOB_RESERVED;
 		wait(core, job, token);
-		if (!is_first)
-			core_hit(core, EDGE_APPLY_JOIN);
-		else if (job->state == JOB_RESERVED && job->effect_count == 0)
+		if (is_first)
 			begin(core, job);
+		else
+			core_hit(core, EDGE_APPLY_JOIN);
 	}
 }

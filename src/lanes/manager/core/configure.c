@@ -398,23 +398,6 @@ static void lines_draining(struct core *core, struct writer *lines)
 	}
 }
 
-/* The new states have to know the lanes that are live. */
-static int lanes_restore(const struct core *core,
-			 const struct driver_plan *plan,
-			 struct fairlead_error *ret_error)
-{
-	for (size_t i = 0; i < plan->count; i++) {
-		int result = core_lanes_restore(
-			core, plan->list[i].index,
-			plan->list[i].config->driver->manager,
-			plan->list[i].state, ret_error);
-
-		if (result < 0)
-			return result;
-	}
-	return 0;
-}
-
 int core_configure(struct core *core, const struct core_config *config,
 		   char **ret_changes, struct fairlead_error *ret_error)
 {
@@ -423,8 +406,6 @@ int core_configure(struct core *core, const struct core_config *config,
 	struct config_plan plan;
 	int result = config_plan(core, config, &plan, ret_error);
 
-	if (result == 0)
-		result = lanes_restore(core, &plan.drivers, ret_error);
 	if (result == 0) {
 		node_changes_find(core, plan.nodes, &changes);
 		result = node_changes_check(core, &changes, ret_error);

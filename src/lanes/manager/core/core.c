@@ -76,13 +76,10 @@ static void runs_free(struct core *core)
 
 static void lists_free(struct core *core)
 {
-	struct effect_entry *effect, *next_effect;
 	struct fanout_entry *fanout, *next_fanout;
 	struct trace *trace, *next_trace;
 	struct core_cursor *cursor, *next_cursor;
 
-	DL_FOREACH_SAFE (core->effects, effect, next_effect)
-		free(effect);
 	HASH_ITER (hh, core->fanouts, fanout, next_fanout) {
 		HASH_DEL(core->fanouts, fanout);
 		free(fanout);

@@ -61,7 +61,6 @@ struct request; /* lanes/proto/request.h */
 #define CORE_FENCED_JOBS_MAX  4096   /* live grants of all nodes of a fence */
 #define CORE_WAIVED_IDS_MAX   1024   /* identifiers given back at once */
 #define CORE_FORCED_PARTS_MAX 16384  /* parts on nodes that are up, likewise */
-#define CORE_EFFECTS_MAX      16     /* pending effects of one lane */
 #define CORE_WAITERS_MAX      1024   /* open applies and releases of a grant */
 #define CORE_ADDRESS_MAX      64     /* bytes of a node's address */
 #define CORE_REPORTS_MAX      16384  /* things that a node should not hold */
@@ -170,8 +169,6 @@ struct core_ops {
 	 */
 	void (*notify)(void *ctx, uint64_t id, const char *node,
 		       bool is_drained, const char *reason);
-	void (*effect)(void *ctx, uint64_t grant_id, const char *driver,
-		       const struct fairlead_effect *effect);
 	/* Ask a node that is up soon what it has (core_observe). */
 	void (*look)(void *ctx, const char *node);
 	/*
@@ -211,8 +208,8 @@ int core_load(struct core *core, const struct store_row *row,
  * of an apply are undone; revokes go on as nodes register. is_recovery: an
  * operator asks for it: every identifier counts as used until each configured
  * node has registered or was waived; grant ids jump. A recovery that was
- * under way goes on in any case. -EBADMSG: the rows contradict each other, or
- * a driver refuses a lane that was read back; -EINVAL as in core_load.
+ * under way goes on in any case. -EBADMSG: the rows contradict each other;
+ * -EINVAL as in core_load.
  */
 int core_start(struct core *core, uint64_t epoch, bool is_recovery,
 	       struct fairlead_error *ret_error);
@@ -414,10 +411,6 @@ void core_confirm(struct core *core,
 /* A fan-out is over: one answer for each node that was asked. */
 void core_fanout_done(struct core *core, uint64_t fanout_id,
 		      const struct core_answer *answers, size_t count);
-
-/* An effect has completed, or its deadline has passed (-ETIMEDOUT). */
-void core_effect_done(struct core *core, uint64_t grant_id, uint32_t effect_id,
-		      int result, const char *body);
 
 /* A call of `notify` has ended: 0, or a negative errno, and it is made again. */
 void core_notified(struct core *core, const char *node, uint64_t id,

@@ -76,10 +76,6 @@
 	X(REPORT_CONFIRMED, "report:grant-confirmed-there")            \
 	X(REPORT_DIFFERENT, "report:grant-with-other-identifiers")     \
 	X(REPORT_MISSING, "report:applied-grant-missing")              \
-	X(EFFECT_ADD, "effect:none->pending")                          \
-	X(EFFECT_DONE, "effect:pending->done")                         \
-	X(EFFECT_FAILED, "effect:pending->failed")                     \
-	X(EFFECT_LATE, "effect:late")                                  \
 	X(RECOVERY_BEGIN, "recovery:begun")                            \
 	X(RECOVERY_END, "recovery:over")                               \
 	X(LIMIT_TOMBSTONES, "limit:tombstones")                        \
@@ -112,7 +108,6 @@
 	X(ERROR_APPLY_MEMBERS, "error:apply:members")                  \
 	X(ERROR_APPLY_EREMOTEIO, "error:apply:-EREMOTEIO")             \
 	X(ERROR_APPLY_ECANCELED, "error:apply:-ECANCELED")             \
-	X(ERROR_APPLY_EFFECT, "error:apply:effect")                    \
 	X(ERROR_RELEASE_EPERM, "error:release:-EPERM")                 \
 	X(ERROR_RELEASE_ENOENT, "error:release:-ENOENT")               \
 	X(LIMIT_RELEASE, "limit:release")                              \

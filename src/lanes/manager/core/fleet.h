@@ -112,13 +112,9 @@ bool core_is_awaited(const struct core *core, const struct node *node);
 /* The node has said what it holds; its row is the caller's business. */
 void core_account(struct core *core, struct node *node);
 
-/* --- configure.c, start.c --- */
+/* --- configure.c --- */
 
 /* A node that is not configured and holds nothing goes. */
 void core_node_settle(struct core *core, struct node *node);
 /* The event about the node is over: it may go. */
 void core_node_unpin(struct core *core, struct node *node);
-/* Tell a driver's state of the lanes that are live. -EBADMSG. */
-int core_lanes_restore(const struct core *core, uint8_t driver,
-		       const struct fairlead_manager_ops *ops, void *state,
-		       struct fairlead_error *ret_error);

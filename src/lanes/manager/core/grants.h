@@ -75,44 +75,8 @@ void core_job_set_state(struct core *core, struct job *job,
 			enum job_state state);
 void core_job_remove(struct core *core, struct job *job);
 
-/* --- effect.c: requests to the outside --- */
-
-/* Collects what a driver adds, until it is known whether it counts. */
-struct effect_list {
-	struct fairlead_effects effects; /* first: drivers see only this */
-	size_t count;
-	size_t room; /* how many more the lane may have */
-	struct {
-		struct fairlead_effect effect;
-		char *kind, *body;
-	} list[CORE_EFFECTS_MAX];
-};
-
-void effect_list_init(struct effect_list *list, size_t pending);
-void effect_list_fini(struct effect_list *list);
-/* They gate the job's apply; before its rows. */
-void core_effects_pend(struct job *job, const struct effect_list *list);
-/* Carry them out; after the job's rows. */
-void core_effects_run(struct core *core, struct job *job,
-		      const struct effect_list *list, bool is_release);
-/* The job ends: what is pending of its reservation is nobody's any more. */
-void core_effects_forget(struct core *core, struct job *job);
-/* What the driver wants done when the lane ends; the caller ends the list. */
-void core_release_effects(struct core *core, struct job *job,
-			  struct effect_list *list);
-/* After a restart nobody knows how they ended. The job may be gone. */
-void core_effects_restart(struct core *core, uint64_t grant_id);
-void core_effects_tick(struct core *core, uint64_t now_ms);
-uint64_t core_effects_deadline_ms(const struct core *core);
-size_t core_effects_count(const struct core *core);
-
 /* --- apply.c --- */
 
-/* The reservation's effects have ended: go on with who waits to apply. */
-void core_apply_ready(struct core *core, struct job *job);
-/* The reservation has failed: that is the answer of who waits. */
-void core_apply_refuse(struct job *job, enum edge edge,
-		       const struct fairlead_error *error);
 void core_apply_done(struct core *core, struct job *job,
 		     const struct core_answer *answers, size_t count);
 /* The node was rebooted while the APPLY is under way: it will have failed. */
@@ -137,8 +101,8 @@ void core_revoke_done(struct core *core, struct job *job,
 		      const struct core_answer *answers, size_t count,
 		      bool is_main);
 /*
- * Nothing of a job that is over is owed or pending: it gives back what it has
- * and is gone (true).
+ * A job that is over, and of which no node may hold anything, gives back its
+ * identifiers and is gone (true).
  */
 bool core_settle(struct core *core, struct job *job);
 void core_release_run_destroy(struct release_run *run);

@@ -142,7 +142,6 @@ void job_destroy(struct job *job)
 	free(job->tasks);
 	free(job->empty_reason);
 	free(job->why);
-	free(job->effects);
 	free(job->parts);
 	free(job->runs);
 	if (job->secret != NULL)

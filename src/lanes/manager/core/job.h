@@ -80,16 +80,13 @@ struct job {
 	uid_t uid;
 	gid_t gid;
 	uint32_t cpus_per_task;
-	uint32_t name_size;    /* bytes of SUBMITTER/JOB in the key */
-	uint8_t driver;        /* index in the core's table */
-	uint8_t state;         /* enum job_state; job_set_state() */
-	uint8_t reason;        /* enum job_reason */
-	bool has_lane;         /* false: nothing is applied on any node */
-	bool is_quarantined;   /* its identifiers are */
-	bool has_part_rows;    /* on disk */
-	uint32_t effect_count; /* pending ones of the reservation */
-	uint32_t *effects;     /* their ids, or NULL */
-	uint32_t release_effect_count; /* pending ones of the release */
+	uint32_t name_size;  /* bytes of SUBMITTER/JOB in the key */
+	uint8_t driver;      /* index in the core's table */
+	uint8_t state;       /* enum job_state; job_set_state() */
+	uint8_t reason;      /* enum job_reason */
+	bool has_lane;       /* false: nothing is applied on any node */
+	bool is_quarantined; /* its identifiers are */
+	bool has_part_rows;  /* on disk */
 	uint8_t id_counts[FAIRLEAD_POOLS_MAX];
 	uint8_t id_count;
 	uint16_t waived; /* bit i: ids[i] is the job's no more */

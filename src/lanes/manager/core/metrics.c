@@ -186,9 +186,6 @@ static void emit_states(const struct core *core, const struct sink *sink)
 	line(sink, "fairlead_recovering %d", core->recovery > 0);
 	head(sink, "tombstones", "gauge", "Released keys that are remembered.");
 	line(sink, "fairlead_tombstones %zu", core->tombstones.count);
-	head(sink, "effects_pending", "gauge",
-	     "Requests to the outside that have not ended.");
-	line(sink, "fairlead_effects_pending %zu", core_effects_count(core));
 }
 
 static void emit_operations(const struct core *core, const struct sink *sink)

@@ -3,10 +3,9 @@
  * The frame of every record; jobs, their parts, and tombstones.
  *
  *	job        text driver, u8 state, u8 reason, u8 flags (1 has lane, 2 quarantined,
- *	4 release effects pending, 8 has runs, 16 has a secret), u64 epoch, u64 created_us, u64 since_us,
+ *	4 has runs, 8 has a secret), u64 epoch, u64 created_us, u64 since_us,
  *	u8[32] digest, u32 uid, u32 gid, u32 cpus_per_task, text options,
  *	text cores, text tasks, text empty_reason, text why ("": none),
- *	u8 n, u32 pending effects of the reservation[n],
  *	u8 id counts[4], u16 waived, u32 ids[],
  *	where it has runs 4 times {u32 low, u32 high, u32 length} by pool (all 0:
  *	none), where it has a secret u8 n, u8[n + 1],
@@ -181,10 +180,9 @@ int record_decode_tombstone(uint64_t grant_id, const char *key,
 enum {
 	FLAG_LANE = 1,
 	FLAG_QUARANTINED = 2,
-	FLAG_RELEASE_EFFECTS = 4,
-	FLAG_RUNS = 8,
-	FLAG_SECRET = 16,
-	FLAGS_ALL = 31,
+	FLAG_RUNS = 4,
+	FLAG_SECRET = 8,
+	FLAGS_ALL = 15,
 };
 
 static void runs_encode(const struct job *job, struct writer *writer)
@@ -217,9 +215,6 @@ static void runs_of_pools_encode(const struct job *job, struct writer *writer)
 
 static void ids_encode(const struct job *job, struct writer *writer)
 {
-	write_u8(writer, (uint8_t)job->effect_count);
-	for (size_t i = 0; i < job->effect_count; i++)
-		write_u32(writer, job->effects[i]);
 	for (size_t i = 0; i < FAIRLEAD_POOLS_MAX; i++)
 		write_u8(writer, job->id_counts[i]);
 	write_u16(writer, job->waived);
@@ -239,7 +234,6 @@ static uint8_t flags_of(const struct job *job)
 
 	flags |= job->has_lane ? FLAG_LANE : 0;
 	flags |= job->is_quarantined ? FLAG_QUARANTINED : 0;
-	flags |= job->release_effect_count > 0 ? FLAG_RELEASE_EFFECTS : 0;
 	flags |= job->runs != NULL ? FLAG_RUNS : 0;
 	flags |= job->secret != NULL ? FLAG_SECRET : 0;
 	return flags;
@@ -284,8 +278,6 @@ static bool head_decode(struct reader *reader, struct job *job, char *driver,
 	flags = read_u8(reader);
 	job->has_lane = flags & FLAG_LANE;
 	job->is_quarantined = flags & FLAG_QUARANTINED;
-	/* How many is for the driver to say again. */
-	job->release_effect_count = flags & FLAG_RELEASE_EFFECTS ? 1 : 0;
 	job->epoch = read_u64(reader);
 	job->created_us = read_u64(reader);
 	job->since_us = read_u64(reader);
@@ -319,15 +311,8 @@ static void texts_decode(struct reader *reader, struct job *job)
 
 static bool ids_decode(struct reader *reader, struct job *job)
 {
-	uint8_t effect_count = read_u8(reader);
 	uint32_t id_count = 0;
 
-	if (effect_count > CORE_EFFECTS_MAX)
-		return false;
-	job->effects = memory_array(effect_count, sizeof(*job->effects));
-	job->effect_count = effect_count;
-	for (size_t i = 0; i < effect_count; i++)
-		job->effects[i] = read_u32(reader);
 	for (size_t i = 0; i < FAIRLEAD_POOLS_MAX; i++) {
 		job->id_counts[i] = read_u8(reader);
 		id_count += job->id_counts[i];
@@ -338,8 +323,7 @@ static bool ids_decode(struct reader *reader, struct job *job)
 	job->waived = read_u16(reader);
 	for (size_t i = 0; i < id_count; i++)
 		job->ids[i] = read_u32(reader);
-	return job->waived >> id_count == 0 &&
-	       (effect_count == 0 || job->state == JOB_RESERVED);
+	return job->waived >> id_count == 0;
 }
 
 /*

@@ -18,7 +18,7 @@
 #include "lanes/manager/core/job.h"
 #include "lanes/manager/core/node.h"
 
-#define RECORD_VERSION 1
+#define RECORD_VERSION 2
 
 /* `driver`: the name of the job's interconnect. */
 void record_encode_job(const struct job *job, const char *driver,

@@ -109,26 +109,21 @@ static void run_end(struct core *core, struct release_run *run_owned,
 /* All but to ask the nodes. */
 static void begin(struct core *core, struct job *job, enum job_reason reason)
 {
-	struct effect_list effects;
 	struct event event;
 
 	assert(reason != REASON_NONE);
 	job->reason = (uint8_t)reason;
-	core_effects_forget(core, job);
 	for (uint32_t i = 0; i < job->part_count; i++)
 		if (part_is_unconfirmed(&job->parts[i]) &&
 		    job->parts[i].state != PART_REVOKING)
 			part_set_state(job, &job->parts[i], PART_REVOKING,
 				       &core->probe);
-	core_release_effects(core, job, &effects);
 	core_job_set_state(core, job, JOB_RELEASING);
 	event_begin(&event, core, "release");
 	event_text(&event, "reason", job_reason_name(reason));
 	event_store(&event, core, job);
-	if (job->unconfirmed_count > 0 || effects.count > 0)
+	if (job->unconfirmed_count > 0)
 		core_store_job(core, job);
-	core_effects_run(core, job, &effects, true);
-	effect_list_fini(&effects);
 }
 
 void core_release_begin(struct core *core, struct job *job,
@@ -314,7 +309,7 @@ void core_revoke_done(struct core *core, struct job *job,
 bool core_settle(struct core *core, struct job *job)
 {
 	assert(job->state >= JOB_RELEASED);
-	if (job->unconfirmed_count > 0 || job->release_effect_count > 0)
+	if (job->unconfirmed_count > 0)
 		return false;
 	core_ids_free(core, job);
 	core_store_tombstone(core, job);

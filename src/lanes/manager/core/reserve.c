@@ -24,7 +24,6 @@ struct attempt {
 	struct interconnect *interconnect;
 	struct job *job;
 	struct fairlead_plan plan;
-	struct effect_list effects;
 	struct fairlead_error error;
 	enum edge edge; /* of the error */
 	const char *hint;
@@ -202,10 +201,8 @@ static int plan_make(struct attempt *attempt)
 		.cores = request->cores,
 		.tasks = request->tasks,
 	};
-	int result = ic->driver->manager->reserve(ic->state, &driver_request,
-						  &attempt->plan,
-						  &attempt->effects.effects,
-						  &attempt->error);
+	int result = ic->driver->manager->reserve(
+		ic->state, &driver_request, &attempt->plan, &attempt->error);
 
 	attempt->edge = EDGE_ERROR_RESERVE_DRIVER;
 	attempt->hint = NULL;
@@ -298,7 +295,6 @@ static void plan_empty(struct core *core, struct attempt *attempt)
 	plan->secret_size = 0;
 	plan->has_lane = false;
 	text_fit(plan->reason, sizeof(plan->reason), attempt->error.text);
-	effect_list_fini(&attempt->effects);
 	core_hit(core, EDGE_RESERVE_EMPTY);
 }
 
@@ -391,7 +387,6 @@ static void accept(struct core *core, struct attempt *attempt, uint64_t token)
 	job->options = memory_text_or_null(attempt->plan.options);
 	free(job->empty_reason);
 	job->empty_reason = memory_text_or_null(attempt->plan.reason);
-	core_effects_pend(job, &attempt->effects);
 	core_job_add(core, job);
 	core_hit(core, EDGE_JOB_RESERVE);
 	core_store_job(core, job);
@@ -401,7 +396,6 @@ static void accept(struct core *core, struct attempt *attempt, uint64_t token)
 	event_context(&event, context);
 	event_store(&event, core, job);
 	core->metrics.done[METRICS_RESERVE]++;
-	core_effects_run(core, job, &attempt->effects, false);
 	attempt->job = NULL;
 	/* Nobody has got a grant: there is to be none. */
 	if (!core_grant_answer(core, job, attempt->request->nodes_text, context,
@@ -451,11 +445,9 @@ void core_reserve(struct core *core, const struct core_caller *caller,
 	}
 	attempt.interconnect = &core->interconnects.list[driver];
 	attempt.job = job_of(core, request, driver);
-	effect_list_init(&attempt.effects, 0);
 	if (decide(core, &attempt) < 0)
 		refuse(core, &attempt, token);
 	else
 		accept(core, &attempt, token);
-	effect_list_fini(&attempt.effects);
 	job_destroy(attempt.job);
 }

@@ -18,54 +18,22 @@
 #define RESUME_STEP 512       /* jobs */
 #define EPOCH_MAX   INT32_MAX /* events are numbered by epoch * 2^32 */
 
-int core_lanes_restore(const struct core *core, uint8_t driver,
-		       const struct fairlead_manager_ops *ops, void *state,
-		       struct fairlead_error *ret_error)
-{
-	struct job *job, *next;
-
-	if (ops->restore == NULL)
-		return 0;
-	HASH_ITER (hh, core->jobs.by_id, job, next) {
-		struct fairlead_error error = { 0 };
-		struct fairlead_lane lane;
-
-		if (job->driver != driver || job->state >= JOB_RELEASED)
-			continue;
-		core_lane(job, &lane);
-		if (ops->restore(state, &lane, &error) < 0)
-			return error_set(ret_error, -EBADMSG,
-					 "grant %" PRIu64 ": %s", job->grant_id,
-					 error.text);
-	}
-	return 0;
-}
-
 /* --- what was interrupted --- */
 
 static bool is_interrupted(const struct job *job)
 {
-	return job->effect_count > 0 || job->release_effect_count > 0 ||
-	       job->state == JOB_APPLYING || job->state == JOB_RELEASING;
+	return job->state == JOB_APPLYING || job->state == JOB_RELEASING;
 }
 
-static void job_resume(struct core *core, uint64_t grant_id)
+static void job_resume(struct core *core, struct job *job)
 {
-	struct job *job;
-
-	core_effects_restart(core, grant_id);
-	job = jobs_find(&core->jobs, grant_id);
-	if (job == NULL)
-		return;
 	if (job->state == JOB_APPLYING) {
 		event_exception(core, job, EVENT_SEVERITY_FATAL,
 				"the manager was restarted while the lane was "
 				"applied");
 		core_release_begin(core, job, REASON_APPLY_FAILED);
-	} else if (job->state == JOB_RELEASING) {
+	} else {
 		core_release_ask(core, job);
-	} else if (job->state >= JOB_RELEASED) {
-		core_settle(core, job);
 	}
 }
 
@@ -79,7 +47,7 @@ static void resume(struct core *core)
 		job = jobs_find(&core->jobs, core->resume[core->resume_next]);
 		if (job == NULL || !is_interrupted(job))
 			continue;
-		job_resume(core, job->grant_id);
+		job_resume(core, job);
 		n++;
 	}
 }
@@ -96,22 +64,6 @@ static void resume_collect(struct core *core)
 
 /* --- the begin --- */
 
-static int restore(struct core *core, struct fairlead_error *ret_error)
-{
-	for (uint8_t i = 0; i < CORE_DRIVERS_MAX; i++) {
-		const struct interconnect *ic = &core->interconnects.list[i];
-		int result;
-
-		if (ic->driver == NULL)
-			continue;
-		result = core_lanes_restore(core, i, ic->driver->manager,
-					    ic->state, ret_error);
-		if (result < 0)
-			return result;
-	}
-	return 0;
-}
-
 int core_start(struct core *core, uint64_t epoch, bool is_recovery,
 	       struct fairlead_error *ret_error)
 {
@@ -124,8 +76,6 @@ int core_start(struct core *core, uint64_t epoch, bool is_recovery,
 	/* Who answers an earlier core means none of these. */
 	core->next_fanout_id = epoch << 32 | 1;
 	result = core_loaded(core, ret_error);
-	if (result == 0)
-		result = restore(core, ret_error);
 	if (result == 0)
 		result = config_nodes_start(core, core->configured_nodes,
 					    ret_error);
@@ -149,7 +99,6 @@ int core_start(struct core *core, uint64_t epoch, bool is_recovery,
 
 uint64_t core_deadline_ms(const struct core *core)
 {
-	uint64_t effects_ms = core_effects_deadline_ms(core);
 	uint64_t retry_ms = core_retry_deadline_ms(core);
 	uint64_t first_ms = core->notify_at_ms;
 
@@ -157,8 +106,6 @@ uint64_t core_deadline_ms(const struct core *core)
 		first_ms = core->grace_at_ms;
 	if (core->resume_next < core->resume_count)
 		return 0;
-	if (effects_ms < first_ms)
-		first_ms = effects_ms;
 	return retry_ms < first_ms ? retry_ms : first_ms;
 }
 
@@ -167,7 +114,6 @@ void core_tick(struct core *core)
 	uint64_t now_ms = core_now_ms(core);
 
 	resume(core);
-	core_effects_tick(core, now_ms);
 	core_grace_tick(core, now_ms);
 	core_retry_tick(core, now_ms);
 	core_notify_tick(core, now_ms);

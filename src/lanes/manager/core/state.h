@@ -51,15 +51,6 @@ struct fanout_entry {
 	UT_hash_handle hh;
 };
 
-/* A driver's request to the outside that has not ended. */
-struct effect_entry {
-	uint64_t grant_id;
-	uint32_t effect_id;
-	bool is_release; /* of the driver's `release`, not of `reserve` */
-	uint64_t deadline_ms;
-	struct effect_entry *prev, *next;
-};
-
 /* Who waits for the end of an apply, and what has come in so far. */
 struct apply_run {
 	uint64_t *tokens;
@@ -132,7 +123,6 @@ struct core {
 	struct job *in_grace;  /* releasing, and their nodes have time */
 	struct job *owing;     /* over for the job manager, parts are owed */
 	struct fanout_entry *fanouts;
-	struct effect_entry *effects;
 	struct release_wait *release_waits;
 	/* While the journal is read. */
 	struct loaded_tombstone *loaded;

@@ -167,12 +167,7 @@ static json_t *waits_json(const struct core *core, const struct job *job)
 {
 	_auto_(freep) char *owed = core_parts_text(core, job, false);
 	json_t *waits = memory_have(json_array());
-	char text[64];
 
-	snprintf(text, sizeof(text), "%" PRIu32 " requests to the outside",
-		 job->effect_count + job->release_effect_count);
-	if (job->effect_count + job->release_effect_count > 0)
-		wait_add(waits, "effect", NULL, text, 0);
 	if (job->state == JOB_APPLYING)
 		wait_add(waits, "apply", owed, "the nodes make the lane", 0);
 	else if (job->state == JOB_RELEASING)

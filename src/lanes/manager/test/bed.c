@@ -87,20 +87,11 @@ static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
 	strcpy(bed->drain_node, node);
 }
 
-static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
-		      const struct fairlead_effect *effect)
-{
-	struct bed *bed = ctx;
-
-	bed->effect_count++;
-}
-
 static const struct engine_ops engine_ops = {
 	.replay = on_replay,
 	.reconfigure = on_reconfigure,
 	.store_error = on_store_error,
 	.notify = on_notify,
-	.effect = on_effect,
 };
 
 static void on_line(void *sink_data, enum log_level level, const char *line)

@@ -116,7 +116,6 @@ struct bed {
 	uint64_t drain_id;
 	char drain_node[NODE_NAME_MAX + 1];
 	bool drain_value;
-	unsigned int effect_count;
 	int reconfigure_result;
 	const char *reconfigure_nodes;
 	struct log log;

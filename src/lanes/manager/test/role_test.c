@@ -211,8 +211,7 @@ static void write_config(struct bench *bench, const char *nodes,
 		 "	drain_command = \"%s/drain\"\n"
 		 "	submitter \"test\" { uid = %u }\n"
 		 "	%s\n"
-		 "}\n"
-		 "driver \"outside\" { }\n",
+		 "}\n",
 		 bench->folder, bench->folder, bench->folder, nodes,
 		 bench->folder, getuid() == 0 ? 4242 : getuid(), more);
 	write_file(bench->folder, "conf", 0600, text, strlen(text));
@@ -232,85 +231,8 @@ static void write_keys(struct bench *bench)
 	manager_keys_fini(&keys);
 }
 
-/* --- a driver that wants what no executor of this build does --- */
-
-static int outside_configure(const struct fairlead_setting *settings,
-			     size_t count, void **ret_state,
-			     struct fairlead_error *ret_error)
-{
-	*ret_state = NULL;
-	return 0;
-}
-
-static void outside_destroy(void *state)
-{
-}
-
-static size_t outside_pools(void *state,
-			    struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX])
-{
-	return 0;
-}
-
-static int outside_reserve(void *state,
-			   const struct fairlead_driver_request *request,
-			   struct fairlead_plan *ret_plan,
-			   struct fairlead_effects *effects,
-			   struct fairlead_error *ret_error)
-{
-	const struct fairlead_effect effect = {
-		.id = 1,
-		.kind = "fabric-manager",
-		.body = "{}",
-		.deadline_ms = 60000,
-	};
-
-	*ret_plan = (struct fairlead_plan){ .is_fatal = true };
-	return effects->add(effects, &effect);
-}
-
-static int outside_complete(void *state, const struct fairlead_lane *lane,
-			    uint32_t effect_id, int result, const char *body,
-			    struct fairlead_effects *effects,
-			    struct fairlead_error *ret_error)
-{
-	return result < 0 ? error_set(ret_error, result, "outside: %s", body)
-			  : 0;
-}
-
-static int outside_describe(void *state, const struct fairlead_lane *lane,
-			    const char *reason, const char **ret_event_name,
-			    char **ret_context)
-{
-	*ret_event_name = "outside";
-	*ret_context = strdup("{}");
-	return *ret_context == NULL ? -ENOMEM : 0;
-}
-
-static const struct fairlead_manager_ops outside_ops = {
-	.configure = outside_configure,
-	.destroy = outside_destroy,
-	.pools = outside_pools,
-	.reserve = outside_reserve,
-	.complete = outside_complete,
-	.describe = outside_describe,
-};
-
-static const struct fairlead_node_ops outside_node;
-
-static const struct fairlead_driver outside = {
-	.abi = FAIRLEAD_DRIVER_ABI,
-	.name = "outside",
-	.settings = &settings_none,
-	.variables = (const char *const[]){ NULL },
-	.manager = &outside_ops,
-	.node = &outside_node,
-};
-
-#define DRIVER_COUNT 2
-
-/* Those of the tests: `none`, and the one above. */
-static const struct fairlead_driver *drivers[DRIVER_COUNT] = { NULL, &outside };
+/* The one that the configuration may name. */
+static const struct fairlead_driver *none;
 
 static int try_start(struct bench *bench, bool is_recovery,
 		     struct manager **ret_manager,
@@ -323,17 +245,17 @@ static int try_start(struct bench *bench, bool is_recovery,
 		.loop = &bench->loop,
 		.config_path = bench->conf,
 		.roles = CONFIG_ROLE_MANAGER,
-		.drivers = drivers,
-		.driver_count = DRIVER_COUNT,
+		.drivers = &none,
+		.driver_count = 1,
 		.is_recovery = is_recovery,
 		.log = &bench->log,
 	};
 	_auto_(freep) char *errors = NULL;
 	struct config *config;
 
-	drivers[0] = driver_find("none");
-	if (config_load(bench->conf, CONFIG_ROLE_MANAGER, drivers, DRIVER_COUNT,
-			&config, &errors) < 0)
+	none = driver_find("none");
+	if (config_load(bench->conf, CONFIG_ROLE_MANAGER, &none, 1, &config,
+			&errors) < 0)
 		fail_msg("%s", errors);
 	return manager_start(&options, config, ret_manager, ret_error);
 }
@@ -610,29 +532,6 @@ static void draining_a_node_runs_the_sites_command(void **state)
 	run_until_notified(bench);
 }
 
-static void an_effect_without_an_executor_fails_its_job(void **state)
-{
-	struct bench *bench = *state;
-	json_t *answer;
-	json_t *lines;
-
-	json_decref(client_ask(bench, "reserve",
-			       "\"request\":{\"key\":\"test/2/0\",\"uid\":1000,"
-			       "\"gid\":1000,\"nodes\":\"n0\","
-			       "\"interconnect\":\"outside\"}",
-			       0));
-	run_until(bench, strstr(bench->lines, "no executor") != NULL);
-	answer = client_ask(bench, "eventlog", "\"key\":\"test/2/0\"", 0);
-	lines = json_object_get(answer, "events");
-	assert_int_equal(json_array_size(lines), 4);
-	assert_non_null(strstr(json_string_value(json_array_get(lines, 2)),
-			       "outside: no executor of this build does that"));
-	assert_non_null(strstr(json_string_value(json_array_get(lines, 3)),
-			       "reserve-failed"));
-	json_decref(answer);
-	assert_int_equal(count_jobs(bench), 0);
-}
-
 static void a_key_that_others_can_read_stops_the_start(void **state)
 {
 	struct bench *bench = *state;
@@ -693,7 +592,6 @@ int main(void)
 		TEST(everything_that_was_taken_is_said),
 		TEST(keys_of_another_cluster_are_refused),
 		TEST(draining_a_node_runs_the_sites_command),
-		TEST(an_effect_without_an_executor_fails_its_job),
 		TEST(a_key_that_others_can_read_stops_the_start),
 		TEST(a_recovery_waits_for_the_nodes),
 	};

@@ -312,22 +312,6 @@ static void a_pool_in_use_keeps_its_place(void **state)
 	assert_int_equal(reserve(f, "slurm/2/0", "n0", "vnis=1,ctxs=1"), 0);
 }
 
-static void a_driver_may_refuse_a_live_lane(void **state)
-{
-	struct fixture *f = *state;
-	struct fairlead_error error;
-	char text[2048];
-
-	assert_int_equal(reserve(f, "slurm/1/0", "n0", "lost"), 0);
-	assert_int_equal(configure(f, text), -EBADMSG);
-	assert_string_equal(text, "grant 1: this lane is strange");
-	core_destroy(f->core);
-	f->core = NULL;
-	assert_int_equal(fixture_start(f, false, &error), -EBADMSG);
-	assert_string_equal(error.text, "grant 1: this lane is strange");
-	f->core = NULL;
-}
-
 static void reports_apply_to_pools_that_come_later(void **state)
 {
 	struct fixture *f = *state;
@@ -407,7 +391,6 @@ int main(void)
 		T(an_index_is_used_again_only_when_its_node_is_gone),
 		T(an_interconnect_with_grants_stays_on),
 		T(a_pool_in_use_keeps_its_place),
-		B(a_driver_may_refuse_a_live_lane),
 		T(reports_apply_to_pools_that_come_later),
 		T(timeouts_are_used_at_once),
 		T(no_nodes_at_all_are_allowed),

@@ -89,27 +89,8 @@ static uint32_t option(const char *options, const char *name, uint32_t number)
 			  : (uint32_t)strtoul(at + strlen(name), NULL, 10);
 }
 
-static int effects_add(struct fairlead_effects *effects, uint32_t first,
-		       uint32_t count)
-{
-	int result = 0;
-
-	for (uint32_t i = 0; i < count && result == 0; i++) {
-		struct fairlead_effect effect = {
-			.id = first + i,
-			.kind = "fake",
-			.body = "{}",
-			.deadline_ms = FAKE_EFFECT_DEADLINE_MS,
-		};
-
-		result = effects->add(effects, &effect);
-	}
-	return result;
-}
-
 static int reserve(void *data, const struct fairlead_driver_request *request,
 		   struct fairlead_plan *ret_plan,
-		   struct fairlead_effects *effects,
 		   struct fairlead_error *ret_error)
 {
 	const struct fake_state *state = data;
@@ -129,52 +110,20 @@ static int reserve(void *data, const struct fairlead_driver_request *request,
 		strcpy(plan.reason, "none requested");
 	snprintf(plan.options, sizeof(plan.options), "%s", request->options);
 	*ret_plan = plan;
-	return effects_add(effects, 1, option(request->options, "effects=", 0));
+	return 0;
 }
 
 static int bare_reserve(void *data,
 			const struct fairlead_driver_request *request,
 			struct fairlead_plan *ret_plan,
-			struct fairlead_effects *effects,
 			struct fairlead_error *ret_error)
 {
 	(void)data;
-	(void)effects;
 	(void)ret_error;
 	*ret_plan = (struct fairlead_plan){
 		.has_lane = strcmp(request->options, "lane") == 0,
 		.reason = "nothing to reserve",
 	};
-	return effects_add(effects, 1, option(request->options, "effects=", 0));
-}
-
-static int complete(void *data, const struct fairlead_lane *lane,
-		    uint32_t effect_id, int result, const char *body,
-		    struct fairlead_effects *effects,
-		    struct fairlead_error *ret_error)
-{
-	(void)data;
-	(void)body;
-	if (result < 0 && strstr(lane->options, "strict") != NULL)
-		return error_set(ret_error, -EIO, "the fabric said %d", result);
-	if (effect_id != 1)
-		return 0;
-	return effects_add(effects, 50, option(lane->options, "more=", 0));
-}
-
-static int release(void *data, const struct fairlead_lane *lane,
-		   struct fairlead_effects *effects)
-{
-	(void)data;
-	return effects_add(effects, 101, option(lane->options, "undo=", 0));
-}
-
-static int restore(void *data, const struct fairlead_lane *lane,
-		   struct fairlead_error *ret_error)
-{
-	(void)data;
-	if (strstr(lane->options, "lost") != NULL)
-		return error_set(ret_error, -EINVAL, "this lane is strange");
 	return 0;
 }
 
@@ -242,9 +191,6 @@ static const struct fairlead_manager_ops manager_ops = {
 	.destroy = free,
 	.pools = pools,
 	.reserve = reserve,
-	.complete = complete,
-	.release = release,
-	.restore = restore,
 	.describe = describe,
 };
 
@@ -264,7 +210,6 @@ static size_t lined_pools(void *data,
 static int lined_reserve(void *data,
 			 const struct fairlead_driver_request *request,
 			 struct fairlead_plan *ret_plan,
-			 struct fairlead_effects *effects,
 			 struct fairlead_error *ret_error)
 {
 	struct fairlead_plan plan = { .counts = { 1, 0 },
@@ -273,7 +218,6 @@ static int lined_reserve(void *data,
 	struct fairlead_run run = { .low = UINT32_MAX };
 
 	(void)data;
-	(void)effects;
 	(void)ret_error;
 	for (size_t i = 0; i < request->node_count; i++) {
 		uint32_t position = (uint32_t)(request->nodes[i][1] - '0');

@@ -6,17 +6,11 @@
  *
  *	vnis=N ctxs=N      identifiers; default one VNI
  *	off                no lane
- *	effects=N          requests to the outside, with the ids 1..N
- *	more=N             the first one's end brings N further ones
- *	undo=N             the release brings N, with the ids 101..
- *	strict             a request to the outside that fails ends the job
  *	refuse             -EINVAL
  */
 #pragma once
 
 #include "fairlead_driver.h"
-
-#define FAKE_EFFECT_DEADLINE_MS 5000
 
 extern const struct fairlead_driver fake_driver;
 /* The same under the name "twin". */

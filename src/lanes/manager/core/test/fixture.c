@@ -137,22 +137,6 @@ static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
 	told->reason = memory_text_or_null(reason);
 }
 
-static void on_effect(void *ctx, uint64_t grant_id, const char *driver,
-		      const struct fairlead_effect *effect)
-{
-	struct fixture *fixture = ctx;
-	struct given_effect *told;
-
-	if (fixture->is_failing)
-		return;
-	told = APPEND(fixture->effects, fixture->effect_count);
-	told->grant_id = grant_id;
-	told->id = effect->id;
-	told->driver = memory_text_or_null(driver);
-	assert_string_equal(effect->kind, "fake");
-	assert_string_equal(effect->body, "{}");
-}
-
 static void on_look(void *ctx, const char *node)
 {
 	struct fixture *fixture = ctx;
@@ -186,7 +170,6 @@ static const struct core_ops ops = {
 	.acknowledge = on_acknowledge,
 	.drain = on_drain,
 	.notify = on_notify,
-	.effect = on_effect,
 	.look = on_look,
 	.seal = on_seal,
 };
@@ -392,8 +375,6 @@ static void told_free(struct fixture *fixture)
 		free(fixture->notices[i].node);
 		free(fixture->notices[i].reason);
 	}
-	for (size_t i = 0; i < fixture->effect_count; i++)
-		free(fixture->effects[i].driver);
 	for (size_t i = 0; i < fixture->look_count; i++)
 		free(fixture->looks[i]);
 }
@@ -406,7 +387,6 @@ void fixture_forget(struct fixture *fixture)
 	fixture->ack_count = 0;
 	fixture->drain_count = 0;
 	fixture->notice_count = 0;
-	fixture->effect_count = 0;
 	fixture->look_count = 0;
 }
 
@@ -421,7 +401,6 @@ void fixture_destroy(struct fixture *fixture)
 	free(fixture->acks);
 	free(fixture->drains);
 	free(fixture->notices);
-	free(fixture->effects);
 	free(fixture->looks);
 	journal_clear(&fixture->journal);
 	HASH_ITER (hh, fixture->edges, edge, next) {

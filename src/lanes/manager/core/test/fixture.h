@@ -61,13 +61,6 @@ struct given_notice {
 	char *reason;
 };
 
-struct given_effect {
-	uint64_t grant_id;
-	uint32_t id;
-	char *driver;
-	bool is_ended;
-};
-
 /* A configuration that a core points to. */
 struct taken_config {
 	struct core_config config;
@@ -107,8 +100,6 @@ struct fixture {
 	size_t drain_count;
 	struct given_notice *notices;
 	size_t notice_count;
-	struct given_effect *effects;
-	size_t effect_count;
 	char **looks; /* nodes to be asked what they have */
 	size_t look_count;
 	struct edge_count *edges;

@@ -174,27 +174,6 @@ static void one_boot_fits_into_one_commit(void **state)
 	f->core = NULL;
 }
 
-static void requests_that_end_at_one_tick(void **state)
-{
-	struct fixture *f = *state;
-	char key[32];
-	uint32_t first;
-
-	for (int i = 0; i < 1500; i++) {
-		snprintf(key, sizeof(key), "slurm/%d/0", i);
-		assert_int_equal(reserve_as(f, &root, "bare", key, "n0",
-					    "effects=1"),
-				 0);
-	}
-	fixture_advance(f, 3600000);
-	first = f->core->jobs.count;
-	assert_true(first > 0 && first < 1500);
-	/* The others are due at once. */
-	assert_true(core_deadline_ms(f->core) <= f->clock.monotonic_ms);
-	core_tick(f->core);
-	assert_int_equal(f->core->jobs.count, 0);
-}
-
 static void identifiers_given_back_at_once(void **state)
 {
 	struct fixture *f = *state;
@@ -219,7 +198,6 @@ int main(void)
 		T(nodes_that_are_named_or_leave_at_once),
 		T(grants_of_fenced_nodes),
 		T(one_boot_fits_into_one_commit),
-		T(requests_that_end_at_one_tick),
 		T(identifiers_given_back_at_once),
 	};
 

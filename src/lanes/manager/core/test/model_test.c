@@ -59,7 +59,6 @@ static void nothing_is_left(const struct world *world)
 		assert_int_equal(idset_count(pool->withheld), 0);
 	}
 	assert_null(f->core->interconnects.list[3].pools[1].runs->plane.root);
-	assert_null(f->core->effects);
 	assert_null(f->core->release_waits);
 }
 

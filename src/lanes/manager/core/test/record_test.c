@@ -268,12 +268,6 @@ static void reserved_and_owed(struct job *job)
 	job->since_us = 0;
 }
 
-static void late_effects(struct job *job)
-{
-	job->effects = memory_array(1, sizeof(*job->effects));
-	job->effect_count = 1;
-}
-
 static void no_run(struct job *job)
 {
 	with_run(job);
@@ -326,13 +320,13 @@ static void half_waived_run(struct job *job)
 static void fields_out_of_range_are_found(void **state)
 {
 	static void (*const changes[])(struct job *) = {
-		bad_state,       no_reason,  bad_reason,
-		no_since,        bad_waived, bad_cores,
-		short_tasks,     bad_key,    no_id,
-		no_parts,        bad_part,   reserved_and_owed,
-		late_effects,    no_run,     run_of_nothing,
-		run_without_ids, longer_run, inverted_run,
-		far_run,         high_run,   half_waived_run,
+		bad_state,   no_reason,       bad_reason,
+		no_since,    bad_waived,      bad_cores,
+		short_tasks, bad_key,         no_id,
+		no_parts,    bad_part,        reserved_and_owed,
+		no_run,      run_of_nothing,  run_without_ids,
+		longer_run,  inverted_run,    far_run,
+		high_run,    half_waived_run,
 	};
 
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)

@@ -92,7 +92,7 @@ static void job_verify(const struct core *core, const struct job *job)
 		assert_null(job->apply_run);
 	/* A job that is over is kept for a reason. */
 	if (job->state >= JOB_RELEASED)
-		assert_true(owed > 0 || job->release_effect_count > 0);
+		assert_true(owed > 0);
 	assert_null(tombstones_find_key(&core->tombstones, job->key));
 	assert_null(tombstones_find_id(&core->tombstones, job->grant_id));
 	assert_true(job->grant_id < core->next_grant_id);

@@ -88,7 +88,6 @@ struct world {
 	size_t fanouts_seen; /* of the fixture's list */
 	size_t acks_seen;
 	size_t notices_seen;
-	size_t effects_seen;
 	uint64_t sequence;
 	uint64_t step;
 	size_t job;     /* number of the last one */

@@ -38,8 +38,7 @@ static void client_reserves_run(struct world *world, const char *key,
 static void client_reserves(struct world *world)
 {
 	static const char *const options[] = {
-		"",          "vnis=2", "vnis=3", "ctxs=1",          "off",
-		"effects=1", "undo=1", "refuse", "effects=2,strict"
+		"", "vnis=2", "vnis=3", "ctxs=1", "off", "refuse",
 	};
 	char key[32], nodes[32];
 	size_t first = core_world_below(world, WORLD_NODES);
@@ -106,18 +105,6 @@ static void client_acts(struct world *world)
 	default:
 		client_goes_on(world);
 	}
-}
-
-static void effect_ends(struct world *world)
-{
-	struct fixture *f = world->fixture;
-	const struct given_effect *effect;
-
-	if (f->effect_count == 0)
-		return;
-	effect = &f->effects[core_world_below(world, f->effect_count)];
-	core_effect_done(f->core, effect->grant_id, effect->id,
-			 core_world_chance(world, 80) ? 0 : -EIO, "{}");
 }
 
 /* One that was released and is still owed, or NULL. */
@@ -314,8 +301,6 @@ static void one_thing(struct world *world)
 	else if (what < 950)
 		fanout_happens(world);
 	else if (what < 965)
-		effect_ends(world);
-	else if (what < 978)
 		operator_acts(world);
 	else if (what < 999)
 		fixture_advance(world->fixture, core_world_below(world, 20000));

@@ -43,7 +43,6 @@ static size_t dir_pools(void *state,
 static int dir_reserve(void *state,
 		       const struct fairlead_driver_request *request,
 		       struct fairlead_plan *ret_plan,
-		       struct fairlead_effects *effects,
 		       struct fairlead_error *ret_error)
 {
 	*ret_plan = (struct fairlead_plan){
