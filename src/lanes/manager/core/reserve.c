@@ -370,23 +370,23 @@ static void refuse(struct core *core, struct attempt *attempt, uint64_t token)
 			 attempt->hint, "%s", attempt->error.text);
 }
 
+/* The attempt's job is the core's from now on. */
 static void accept(struct core *core, struct attempt *attempt, uint64_t token)
 {
-	struct job *job = take_ptr(attempt->job);
+	struct job *job = attempt->job;
 	const char *name;
 	char *context;
 	struct event event;
 
-	attempt->job = job;
 	ids_take(core, attempt);
 	grant_id_give(core, job);
 	job->has_lane = attempt->plan.has_lane;
 	if (attempt->plan.secret_size > 0)
 		core_secret_draw(core, job, attempt->plan.secret_size);
 	free(job->options);
-	job->options = memory_text_or_null(attempt->plan.options);
+	job->options = memory_text(attempt->plan.options);
 	free(job->empty_reason);
-	job->empty_reason = memory_text_or_null(attempt->plan.reason);
+	job->empty_reason = memory_text(attempt->plan.reason);
 	core_job_add(core, job);
 	core_hit(core, EDGE_JOB_RESERVE);
 	core_store_job(core, job);
@@ -396,7 +396,6 @@ static void accept(struct core *core, struct attempt *attempt, uint64_t token)
 	event_context(&event, context);
 	event_store(&event, core, job);
 	core->metrics.done[METRICS_RESERVE]++;
-	attempt->job = NULL;
 	/* Nobody has got a grant: there is to be none. */
 	if (!core_grant_answer(core, job, attempt->request->nodes_text, context,
 			       token))
@@ -445,9 +444,10 @@ void core_reserve(struct core *core, const struct core_caller *caller,
 	}
 	attempt.interconnect = &core->interconnects.list[driver];
 	attempt.job = job_of(core, request, driver);
-	if (decide(core, &attempt) < 0)
-		refuse(core, &attempt, token);
-	else
+	if (decide(core, &attempt) == 0) {
 		accept(core, &attempt, token);
+		return;
+	}
+	refuse(core, &attempt, token);
 	job_destroy(attempt.job);
 }
