@@ -92,14 +92,14 @@ bool core_operator_check(struct core *core, const struct core_operator *by,
 bool core_nodes_named(struct core *core, const char *text, uint64_t token,
 		      struct node ***ret_nodes, size_t *ret_count);
 
-/* --- freed.c --- */
+/* --- quarantine.c --- */
 
 /* Keep what is in quarantine now, of CORE_DRIVERS_MAX interconnects. */
-void core_freed_begin(const struct core *core,
-		      struct idset *copies[][FAIRLEAD_POOLS_MAX]);
+void core_quarantine_copy(const struct core *core,
+			  struct idset *copies[][FAIRLEAD_POOLS_MAX]);
 /* Answer with what has left it since; `before` is used up. */
-void core_freed_answer(struct core *core, uint64_t token,
-		       struct idset *before[][FAIRLEAD_POOLS_MAX]);
+void core_quarantine_answer(struct core *core, uint64_t token,
+			    struct idset *before[][FAIRLEAD_POOLS_MAX]);
 
 /* --- recover.c --- */
 

@@ -342,11 +342,11 @@ void core_quarantine_release(struct core *core, const struct core_operator *by,
 	}
 	if (!release_check(core, ic, pool, set, by, token))
 		return;
-	core_freed_begin(core, before);
+	core_quarantine_copy(core, before);
 	DL_FOREACH_SAFE (core->owing, job, next)
 		if (is_meant(core, job, ic, pool, set))
 			job_waive(core, job, pool, set, by);
-	core_freed_answer(core, token, before);
+	core_quarantine_answer(core, token, before);
 }
 
 /* --- nodes --- */
@@ -487,12 +487,12 @@ void core_node_fence(struct core *core, const struct core_operator *by,
 		return;
 	if (!fence_check(core, by, nodes, count, token))
 		return;
-	core_freed_begin(core, before);
+	core_quarantine_copy(core, before);
 	for (size_t i = 0; i < count; i++)
 		nodes[i]->is_pinned = true;
 	for (size_t i = 0; i < count; i++)
 		node_fence(core, nodes[i], by);
 	for (size_t i = 0; i < count; i++)
 		core_node_unpin(core, nodes[i]);
-	core_freed_answer(core, token, before);
+	core_quarantine_answer(core, token, before);
 }
