@@ -96,7 +96,7 @@ static uint64_t take_and_put(struct world *world)
 {
 	struct job job = job_next(world);
 	const struct fairlead_run wanted = run_of(&job);
-	struct plane_area area = { .low = job.first, .high = job.last };
+	struct run_area area = { .low = job.first, .high = job.last };
 	uint32_t ids[2];
 
 	pool_run_take(&world->pool, &wanted, ids);

@@ -36,7 +36,7 @@ struct core_held {
 };
 
 /* Of a run. */
-struct plane_area core_held_area(const struct core_held *held);
+struct run_area core_held_area(const struct core_held *held);
 /* Call fn with all that the job still has. */
 void core_ids_each(const struct core *core, const struct job *job,
 		   void (*fn)(const struct core_held *held, void *arg),

@@ -49,12 +49,12 @@ void core_describe(const struct core *core, const struct job *job,
 		abort();
 }
 
-struct plane_area core_held_area(const struct core_held *held)
+struct run_area core_held_area(const struct core_held *held)
 {
-	return (struct plane_area){ .low = held->run->low,
-				    .high = held->run->high,
-				    .first = held->first,
-				    .last = held->last };
+	return (struct run_area){ .low = held->run->low,
+				  .high = held->run->high,
+				  .first = held->first,
+				  .last = held->last };
 }
 
 void core_ids_each(const struct core *core, const struct job *job,

@@ -97,7 +97,7 @@ static void id_load(const struct core_held *held, void *arg)
 {
 	struct ids_loading *loading = arg;
 	struct pool *pool = &loading->ic->pools[held->pool];
-	struct plane_area area;
+	struct run_area area;
 	int result;
 
 	if (held->run == NULL) {

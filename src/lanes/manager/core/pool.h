@@ -21,18 +21,18 @@
 #include "base/idset.h"
 #include "fairlead_driver.h"
 #include "lanes/manager/core/edge.h"
-#include "lanes/manager/core/plane.h"
+#include "lanes/manager/core/run_set.h"
 
 /*
- * A pool of runs (fairlead_driver.h) has a plane of positions and identifiers
+ * A pool of runs (fairlead_driver.h) has a set of the runs that are taken
  * besides. Its sets say what is so on some position: an identifier can be both
  * held and quarantined, by different grants, and is free where it is neither
- * anywhere. It is the plane that says what can be taken. Withheld is withheld
+ * anywhere. It is the set that says what can be taken. Withheld is withheld
  * on all positions, since reports name none.
  */
 struct pool_runs {
 	uint32_t positions;
-	struct plane plane;
+	struct run_set taken;
 	/* By how many runs each identifier is held, or quarantined. */
 	uint32_t *held_counts;
 	uint32_t *quarantined_counts;
@@ -112,10 +112,10 @@ uint32_t pool_run_longest(const struct pool *pool,
 void pool_run_take(struct pool *pool, const struct fairlead_run *wanted,
 		   uint32_t ret_ids[2]);
 /* As pool_restore. */
-int pool_run_restore(struct pool *pool, const struct plane_area *area,
+int pool_run_restore(struct pool *pool, const struct run_area *area,
 		     bool is_quarantined);
-void pool_run_quarantine(struct pool *pool, const struct plane_area *area);
-void pool_run_put(struct pool *pool, const struct plane_area *area,
+void pool_run_quarantine(struct pool *pool, const struct run_area *area);
+void pool_run_put(struct pool *pool, const struct run_area *area,
 		  bool was_quarantined);
 void pool_runs_verify(const struct pool *pool);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A pool of runs: the plane says where a run is free, and counts by identifier
+ * A pool of runs: a set says where a run is free, and counts by identifier
  * keep the sets that every pool has, for people.
  */
 #include <assert.h>
@@ -21,7 +21,7 @@ struct pool_runs *pool_runs_create(const struct fairlead_pool_spec *spec)
 	runs->positions = spec->positions;
 	runs->held_counts = memory_array(spec->limit, sizeof(uint32_t));
 	runs->quarantined_counts = memory_array(spec->limit, sizeof(uint32_t));
-	plane_init(&runs->plane, spec->limit);
+	run_set_init(&runs->taken, spec->limit);
 	return runs;
 }
 
@@ -29,7 +29,7 @@ void pool_runs_destroy(struct pool_runs *runs)
 {
 	if (runs == NULL)
 		return;
-	plane_fini(&runs->plane);
+	run_set_fini(&runs->taken);
 	free(runs->held_counts);
 	free(runs->quarantined_counts);
 	free(runs);
@@ -43,10 +43,10 @@ static uint32_t run_seek(const struct pool *pool,
 			 const struct fairlead_run *wanted, uint32_t enough,
 			 uint32_t *ret_first)
 {
-	uint64_t busy[PLANE_WORDS_MAX];
+	uint64_t busy[RUN_SET_WORDS_MAX];
 	uint32_t first = 0, length = 0, longest = 0;
 
-	plane_busy(&pool->runs->plane, wanted->low, wanted->high, busy);
+	run_set_busy(&pool->runs->taken, wanted->low, wanted->high, busy);
 	for (uint32_t id = 0; id < pool->limit && longest < enough; id++) {
 		if ((busy[id / 64] >> id % 64 & 1) ||
 		    !idset_has(pool->universe, id) ||
@@ -86,7 +86,7 @@ uint32_t pool_run_longest(const struct pool *pool,
 }
 
 /* The identifiers of an area get one holder more, or less. */
-static void count(struct pool *pool, const struct plane_area *area,
+static void count(struct pool *pool, const struct run_area *area,
 		  bool is_quarantined, bool is_more)
 {
 	struct idset *set = is_quarantined ? pool->quarantined : pool->held;
@@ -107,50 +107,50 @@ static void count(struct pool *pool, const struct plane_area *area,
 void pool_run_take(struct pool *pool, const struct fairlead_run *wanted,
 		   uint32_t ret_ids[2])
 {
-	struct plane_area area = { .low = wanted->low, .high = wanted->high };
+	struct run_area area = { .low = wanted->low, .high = wanted->high };
 
 	if (!pool_run_find(pool, wanted, &area.first))
 		abort();
 	area.last = area.first + wanted->length - 1;
-	plane_add(&pool->runs->plane, &area);
+	run_set_add(&pool->runs->taken, &area);
 	count(pool, &area, false, true);
 	edge_hit(pool->probe_ref, EDGE_ID_TAKE);
 	ret_ids[0] = area.first;
 	ret_ids[1] = area.last;
 }
 
-int pool_run_restore(struct pool *pool, const struct plane_area *area,
+int pool_run_restore(struct pool *pool, const struct run_area *area,
 		     bool is_quarantined)
 {
 	if (area->first > area->last || area->last >= pool->limit ||
 	    area->low > area->high || area->high >= pool->runs->positions ||
-	    !plane_is_free(&pool->runs->plane, area))
+	    !run_set_is_free(&pool->runs->taken, area))
 		return -EBADMSG;
-	plane_add(&pool->runs->plane, area);
+	run_set_add(&pool->runs->taken, area);
 	count(pool, area, is_quarantined, true);
 	return 0;
 }
 
-void pool_run_quarantine(struct pool *pool, const struct plane_area *area)
+void pool_run_quarantine(struct pool *pool, const struct run_area *area)
 {
 	count(pool, area, true, true);
 	count(pool, area, false, false);
 	edge_hit(pool->probe_ref, EDGE_ID_QUARANTINE);
 }
 
-void pool_run_put(struct pool *pool, const struct plane_area *area,
+void pool_run_put(struct pool *pool, const struct run_area *area,
 		  bool was_quarantined)
 {
-	plane_remove(&pool->runs->plane, area);
+	run_set_remove(&pool->runs->taken, area);
 	count(pool, area, was_quarantined, false);
 	pool_put_hit(pool, area->first, was_quarantined);
 }
 
 void pool_runs_verify(const struct pool *pool)
 {
-	uint64_t busy[PLANE_WORDS_MAX];
+	uint64_t busy[RUN_SET_WORDS_MAX];
 
-	plane_busy(&pool->runs->plane, 0, PLANE_POSITIONS - 1, busy);
+	run_set_busy(&pool->runs->taken, 0, RUN_SET_POSITIONS - 1, busy);
 	for (uint32_t id = 0; id < pool->limit; id++) {
 		bool is_held = pool->runs->held_counts[id] > 0;
 		bool is_quarantined = pool->runs->quarantined_counts[id] > 0;

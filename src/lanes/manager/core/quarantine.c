@@ -36,7 +36,7 @@ char *core_parts_text(const struct core *core, const struct job *job,
 static void id_quarantine(const struct core_held *held, void *arg)
 {
 	struct interconnect *ic = arg;
-	struct plane_area area;
+	struct run_area area;
 
 	if (held->run == NULL) {
 		pool_quarantine(&ic->pools[held->pool], held->first);
@@ -82,7 +82,7 @@ static void id_put(const struct core_held *held, void *arg)
 {
 	const struct putting *putting = arg;
 	struct pool *pool = &putting->ic->pools[held->pool];
-	struct plane_area area;
+	struct run_area area;
 
 	if (held->run == NULL) {
 		pool_put(pool, held->first);

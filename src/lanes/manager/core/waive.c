@@ -132,7 +132,7 @@ static void ids_waive(struct core *core, struct job *job, struct pool *pool,
 			.last = run[1],
 			.run = &job->runs[pool - ic->pools],
 		};
-		struct plane_area area = core_held_area(&held);
+		struct run_area area = core_held_area(&held);
 
 		snprintf(text, sizeof(text),
 			 run[0] == run[1] ? "%" PRIu32 : "%" PRIu32 "-%" PRIu32,

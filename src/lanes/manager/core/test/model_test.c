@@ -58,7 +58,7 @@ static void nothing_is_left(const struct world *world)
 		assert_int_equal(idset_count(pool->quarantined), 0);
 		assert_int_equal(idset_count(pool->withheld), 0);
 	}
-	assert_null(f->core->interconnects.list[3].pools[1].runs->plane.root);
+	assert_null(f->core->interconnects.list[3].pools[1].runs->taken.root);
 	assert_null(f->core->release_waits);
 }
 

@@ -36,14 +36,14 @@ static struct fairlead_run run(uint32_t low, uint32_t high, uint32_t length)
 	return (struct fairlead_run){ low, high, length };
 }
 
-static struct plane_area take(struct pool *pool, struct fairlead_run wanted)
+static struct run_area take(struct pool *pool, struct fairlead_run wanted)
 {
 	uint32_t ids[2];
 
 	pool_run_take(pool, &wanted, ids);
 	pool_verify(pool);
 	assert_int_equal(ids[1] - ids[0] + 1, wanted.length);
-	return (struct plane_area){ wanted.low, wanted.high, ids[0], ids[1] };
+	return (struct run_area){ wanted.low, wanted.high, ids[0], ids[1] };
 }
 
 static void assert_set(const struct idset *set, const char *expected)
@@ -57,9 +57,9 @@ static void assert_set(const struct idset *set, const char *expected)
 static void ranges_that_meet_share_nothing(void **state)
 {
 	struct pool pool = pool_of("1024-1033");
-	struct plane_area a = take(&pool, run(0, 9, 4));
-	struct plane_area b = take(&pool, run(9, 20, 4));
-	struct plane_area c = take(&pool, run(10, 20, 4));
+	struct run_area a = take(&pool, run(0, 9, 4));
+	struct run_area b = take(&pool, run(9, 20, 4));
+	struct run_area c = take(&pool, run(10, 20, 4));
 	uint32_t first;
 
 	assert_int_equal(a.first, 1024);
@@ -79,7 +79,7 @@ static void ranges_that_meet_share_nothing(void **state)
 static void the_lowest_run_is_taken(void **state)
 {
 	struct pool pool = pool_of("1024-1033,1040-1049");
-	struct plane_area a = take(&pool, run(0, 0, 3));
+	struct run_area a = take(&pool, run(0, 0, 3));
 
 	take(&pool, run(0, 0, 3));
 	pool_run_put(&pool, &a, false);
@@ -94,8 +94,8 @@ static void the_lowest_run_is_taken(void **state)
 static void a_run_in_quarantine_is_not_taken(void **state)
 {
 	struct pool pool = pool_of("1024-1027");
-	struct plane_area a = take(&pool, run(0, 9, 2));
-	struct plane_area b = take(&pool, run(10, 19, 2));
+	struct run_area a = take(&pool, run(0, 9, 2));
+	struct run_area b = take(&pool, run(10, 19, 2));
 
 	pool_run_quarantine(&pool, &a);
 	pool_verify(&pool);
@@ -139,12 +139,12 @@ static void positions_beyond_the_last_have_nothing(void **state)
 
 static void records_that_meet_are_refused(void **state)
 {
-	const struct plane_area bad[] = {
+	const struct run_area bad[] = {
 		{ 9, 9, 1026, 1030 },   { 0, 0, 1024, 1024 },
 		{ 0, POSITIONS, 1, 1 }, { 5, 4, 1, 1 },
 		{ 0, 0, 5, 4 },         { 0, 0, 1, 2047 },
 	};
-	struct plane_area area = { 0, 9, 1024, 1026 };
+	struct run_area area = { 0, 9, 1024, 1026 };
 	struct pool pool = pool_of("1024-1029");
 
 	assert_int_equal(pool_run_restore(&pool, &area, true), 0);
@@ -152,7 +152,7 @@ static void records_that_meet_are_refused(void **state)
 		assert_int_equal(pool_run_restore(&pool, &bad[i], false),
 				 -EBADMSG);
 	/* Outside the universe: it drains. */
-	area = (struct plane_area){ 10, 19, 1024, 1035 };
+	area = (struct run_area){ 10, 19, 1024, 1035 };
 	assert_int_equal(pool_run_restore(&pool, &area, false), 0);
 	pool_verify(&pool);
 	pool_fini(&pool);
@@ -191,7 +191,7 @@ static void a_pool_stays_one_of_runs(void **state)
 /* 10,000 live jobs on 1,000 nodes, many times over. */
 static void a_crowd_has_no_point_in_common(void **state)
 {
-	struct plane_area *live = calloc(CROWD, sizeof(*live));
+	struct run_area *live = calloc(CROWD, sizeof(*live));
 	struct pool pool = pool_of("1024-2046");
 	struct sim_rng rng;
 	uint32_t count = 0;
@@ -209,8 +209,8 @@ static void a_crowd_has_no_point_in_common(void **state)
 			pool_run_take(&pool, &wanted, ids);
 			assert_int_equal(ids[0], first);
 			live[count++] =
-				(struct plane_area){ wanted.low, wanted.high,
-						     ids[0], ids[1] };
+				(struct run_area){ wanted.low, wanted.high,
+						   ids[0], ids[1] };
 			continue;
 		}
 		first = (uint32_t)sim_rng_below(&rng, count);
@@ -221,7 +221,7 @@ static void a_crowd_has_no_point_in_common(void **state)
 	pool_verify(&pool);
 	for (uint32_t i = 0; i < count; i++)
 		pool_run_put(&pool, &live[i], false);
-	assert_null(pool.runs->plane.root);
+	assert_null(pool.runs->taken.root);
 	pool_fini(&pool);
 	free(live);
 }

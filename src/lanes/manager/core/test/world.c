@@ -467,10 +467,10 @@ static void context_verify(const struct world *world, size_t n,
 	struct core *core = world->fixture->core;
 	const struct interconnect *ic = &core->interconnects.list[3];
 	const struct pool *pool = &ic->pools[1];
-	const struct plane_area point = { (uint32_t)n, (uint32_t)n, id, id };
+	const struct run_area point = { (uint32_t)n, (uint32_t)n, id, id };
 	const struct job *job = core->jobs.by_id;
 
-	if (plane_is_free(&pool->runs->plane, &point) &&
+	if (run_set_is_free(&pool->runs->taken, &point) &&
 	    idset_has(pool->universe, id) && !idset_has(pool->withheld, id))
 		fail_msg("n%zu holds context %u of grant %llu, which is free",
 			 n, id, (unsigned long long)grant_id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plane, beside a table of all its points. */
+/* The set, beside a table of all its points. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lanes/manager/core/plane.h"
+#include "lanes/manager/core/run_set.h"
 #include "sim/rng.h"
 
 #define POSITIONS 37
@@ -17,30 +17,30 @@
 #define ROUNDS    4000
 #define SEEDS     20
 
-/* Where a position of the table is in the plane: near the ends, and spread. */
+/* Where a position of the table is in the set: near the ends, and spread. */
 static uint32_t spread(uint32_t position)
 {
-	return position == POSITIONS - 1 ? PLANE_POSITIONS - 1
+	return position == POSITIONS - 1 ? RUN_SET_POSITIONS - 1
 					 : position * 1771;
 }
 
 struct model {
-	struct plane plane;
+	struct run_set taken;
 	bool is_busy[POSITIONS][IDS];
-	struct plane_area areas[AREAS]; /* in positions of the table */
+	struct run_area areas[AREAS]; /* in positions of the table */
 	uint32_t count;
 };
 
-static struct plane_area spread_area(const struct plane_area *area)
+static struct run_area spread_area(const struct run_area *area)
 {
-	return (struct plane_area){ .low = spread(area->low),
-				    .high = spread(area->high),
-				    .first = area->first,
-				    .last = area->last };
+	return (struct run_area){ .low = spread(area->low),
+				  .high = spread(area->high),
+				  .first = area->first,
+				  .last = area->last };
 }
 
 static bool model_is_free(const struct model *model,
-			  const struct plane_area *area)
+			  const struct run_area *area)
 {
 	for (uint32_t i = area->low; i <= area->high; i++)
 		for (uint32_t n = area->first; n <= area->last; n++)
@@ -49,7 +49,7 @@ static bool model_is_free(const struct model *model,
 	return true;
 }
 
-static void model_set(struct model *model, const struct plane_area *area,
+static void model_set(struct model *model, const struct run_area *area,
 		      bool is_busy)
 {
 	for (uint32_t i = area->low; i <= area->high; i++)
@@ -62,9 +62,9 @@ static uint32_t draw(const struct rng_seam *rng, uint32_t from, uint32_t to)
 	return from + (uint32_t)(rng_u64(rng) % (to - from + 1));
 }
 
-static struct plane_area area_draw(const struct rng_seam *rng)
+static struct run_area area_draw(const struct rng_seam *rng)
 {
-	struct plane_area area;
+	struct run_area area;
 
 	area.low = draw(rng, 0, POSITIONS - 1);
 	area.high = draw(rng, area.low, POSITIONS - 1);
@@ -77,11 +77,11 @@ static struct plane_area area_draw(const struct rng_seam *rng)
 
 static void busy_compare(const struct model *model, uint32_t low, uint32_t high)
 {
-	uint64_t busy[PLANE_WORDS_MAX];
+	uint64_t busy[RUN_SET_WORDS_MAX];
 
-	plane_busy(&model->plane, spread(low), spread(high), busy);
+	run_set_busy(&model->taken, spread(low), spread(high), busy);
 	for (uint32_t n = 0; n < IDS; n++) {
-		struct plane_area area = {
+		struct run_area area = {
 			.low = low, .high = high, .first = n, .last = n
 		};
 
@@ -92,20 +92,20 @@ static void busy_compare(const struct model *model, uint32_t low, uint32_t high)
 
 static void step(struct model *model, const struct rng_seam *rng)
 {
-	struct plane_area area = area_draw(rng);
-	struct plane_area there = spread_area(&area);
+	struct run_area area = area_draw(rng);
+	struct run_area there = spread_area(&area);
 	bool is_free = model_is_free(model, &area);
 
-	assert_int_equal(plane_is_free(&model->plane, &there), is_free);
+	assert_int_equal(run_set_is_free(&model->taken, &there), is_free);
 	if (is_free && model->count < AREAS) {
-		plane_add(&model->plane, &there);
+		run_set_add(&model->taken, &there);
 		model_set(model, &area, true);
 		model->areas[model->count++] = area;
 	} else if (model->count > 0) {
 		uint32_t i = draw(rng, 0, model->count - 1);
 
 		there = spread_area(&model->areas[i]);
-		plane_remove(&model->plane, &there);
+		run_set_remove(&model->taken, &there);
 		model_set(model, &model->areas[i], false);
 		model->areas[i] = model->areas[--model->count];
 	}
@@ -121,41 +121,41 @@ static void random_areas_are_as_in_a_table(void **state)
 
 		sim_rng_init(&source, seed);
 		rng = sim_rng_seam(&source);
-		plane_init(&model->plane, IDS);
+		run_set_init(&model->taken, IDS);
 		for (int i = 0; i < ROUNDS; i++)
 			step(model, &rng);
 		while (model->count > 0) {
-			struct plane_area area =
+			struct run_area area =
 				spread_area(&model->areas[--model->count]);
 
-			plane_remove(&model->plane, &area);
+			run_set_remove(&model->taken, &area);
 		}
 		/* Nothing of what was there takes memory. */
-		assert_null(model->plane.root);
-		plane_fini(&model->plane);
+		assert_null(model->taken.root);
+		run_set_fini(&model->taken);
 		free(model);
 	}
 }
 
 static void all_of_a_plane_can_be_busy(void **state)
 {
-	const struct plane_area all = { .high = PLANE_POSITIONS - 1,
-					.last = PLANE_IDS_MAX - 1 };
-	const struct plane_area corner = { PLANE_POSITIONS - 1,
-					   PLANE_POSITIONS - 1,
-					   PLANE_IDS_MAX - 1,
-					   PLANE_IDS_MAX - 1 };
-	struct plane plane;
+	const struct run_area all = { .high = RUN_SET_POSITIONS - 1,
+				      .last = RUN_SET_IDS_MAX - 1 };
+	const struct run_area corner = { RUN_SET_POSITIONS - 1,
+					 RUN_SET_POSITIONS - 1,
+					 RUN_SET_IDS_MAX - 1,
+					 RUN_SET_IDS_MAX - 1 };
+	struct run_set set;
 
-	plane_init(&plane, PLANE_IDS_MAX);
-	assert_true(plane_is_free(&plane, &all));
-	plane_add(&plane, &all);
-	assert_false(plane_is_free(&plane, &corner));
-	plane_remove(&plane, &all);
-	assert_true(plane_is_free(&plane, &all));
-	plane_add(&plane, &corner);
-	assert_false(plane_is_free(&plane, &all));
-	plane_fini(&plane);
+	run_set_init(&set, RUN_SET_IDS_MAX);
+	assert_true(run_set_is_free(&set, &all));
+	run_set_add(&set, &all);
+	assert_false(run_set_is_free(&set, &corner));
+	run_set_remove(&set, &all);
+	assert_true(run_set_is_free(&set, &all));
+	run_set_add(&set, &corner);
+	assert_false(run_set_is_free(&set, &all));
+	run_set_fini(&set);
 }
 
 int main(void)
