@@ -40,7 +40,7 @@ void engine_clients_fini(struct engine *engine);
 /*
  * Read the events of some grants from the journal, and answer with them; or,
  * with a view, answer with that: its member `grants` has items of these grants
- * in their order, which get what the events say (past.h).
+ * in their order, which get what the events say (history.h).
  */
 void events_read(struct engine *engine, uint64_t token, const uint64_t *grants,
 		 size_t count, json_t *view);

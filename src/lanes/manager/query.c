@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "lanes/manager/clients.h"
 #include "lanes/manager/outputs.h"
-#include "lanes/manager/past.h"
+#include "lanes/manager/history.h"
 
 #define QUERY_TIMEOUT_MS 10000 /* for the nodes to answer */
 #define CLEAN_TIMEOUT_MS 30000 /* the same: their drivers destroy objects */
@@ -233,9 +233,10 @@ static void on_events(void *arg, int result, const struct store_row *rows,
 	struct events_read *read = arg;
 
 	if (read->view != NULL && result == 0)
-		past_add(json_array_get(json_object_get(read->view, "grants"),
-					read->at),
-			 rows, count);
+		history_add(
+			json_array_get(json_object_get(read->view, "grants"),
+				       read->at),
+			rows, count);
 	for (size_t i = 0; i < count && result == 0 && read->view == NULL;
 	     i++) {
 		json_t *line = json_stringn(rows[i].body, rows[i].size);

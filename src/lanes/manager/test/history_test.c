@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lanes/manager/past.h"
+#include "lanes/manager/history.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static json_t *shown(const char *const *lines)
 			.body = lines[count],
 			.size = strlen(lines[count]),
 		};
-	past_add(item, rows, count);
+	history_add(item, rows, count);
 	return item;
 }
 

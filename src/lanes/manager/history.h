@@ -11,4 +11,4 @@
  * Add to an item of `explain` (doc/rfc/client-protocol.md, "gone") what the
  * event rows of its grant say. Rows that are no events are passed over.
  */
-void past_add(json_t *item, const struct store_row *rows, size_t count);
+void history_add(json_t *item, const struct store_row *rows, size_t count);
