@@ -342,7 +342,7 @@ static void lane_reserve(struct pair *pair, uint32_t number,
 		 pair->level == PAIR_NETNS ? "netns" : "host",
 		 strstr(options, "reserved") ? "" : ",reserved=none",
 		 *options ? "," : "", options);
-	check(ethernet_manager_ops.reserve(pair->manager, &request, &plan, NULL,
+	check(ethernet_manager_ops.reserve(pair->manager, &request, &plan,
 					   &error),
 	      asked, &error);
 	*lane = (struct fairlead_lane){
