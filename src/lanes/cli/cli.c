@@ -257,6 +257,14 @@ static int refuse_option(struct cli *cli, int found, char **argv)
 	return cli_misuse(cli, "there is no option %s", argv[optind - 1]);
 }
 
+/* Else jansson would leave a member out, and the request mean another thing. */
+static bool is_utf8(const char *text)
+{
+	json_auto_t *string = json_string(text);
+
+	return string;
+}
+
 /* How many the text of the help stands for. */
 static void count_arguments(const char *text, int *ret_least, int *ret_most)
 {
@@ -278,10 +286,12 @@ static void count_arguments(const char *text, int *ret_least, int *ret_most)
 
 static int check_arguments(struct cli *cli)
 {
-	const char *text = cli->command->arguments;
+	const char *text =
+		cli->command->arguments ? cli->command->arguments : "";
+	bool takes_program = strstr(text, "...");
 	int least, most;
 
-	count_arguments(text ? text : "", &least, &most);
+	count_arguments(text, &least, &most);
 	if (cli->argument_count < least)
 		return cli_misuse(cli, "'fairlead %s' needs %s", cli->path,
 				  text);
@@ -289,6 +299,10 @@ static int check_arguments(struct cli *cli)
 		return cli_misuse(
 			cli, "'fairlead %s' does not take the argument '%s'",
 			cli->path, cli->arguments[most]);
+	for (int i = 0; i < cli->argument_count && !takes_program; i++)
+		if (!is_utf8(cli->arguments[i]))
+			return cli_misuse(cli, "argument '%s' is not UTF-8",
+					  cli->arguments[i]);
 	return EXIT_DONE;
 }
 
@@ -313,6 +327,11 @@ static int parse(struct cli *cli, int argc, char **argv, bool *ret_is_help)
 			*ret_is_help = true;
 			return EXIT_DONE;
 		}
+		if (option->value && !is_utf8(optarg))
+			return cli_misuse(cli,
+					  "the value of --%s is not UTF-8: "
+					  "'%s'",
+					  option->name, optarg);
 		take_value(cli, option, i, option->value ? optarg : "");
 	}
 	cli->arguments = argv + optind;

@@ -36,9 +36,10 @@ static int change(struct cli *cli, const char *op, json_t **ret_answer)
 
 static int run_drain(struct cli *cli)
 {
+	const char *reason = cli_option(cli, "reason");
 	json_auto_t *answer = NULL;
 
-	if (!cli_option(cli, "reason"))
+	if (!reason || !*reason)
 		return cli_misuse(cli, "--reason is missing");
 	return change(cli, "node-drain", &answer);
 }

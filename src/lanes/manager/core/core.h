@@ -439,6 +439,8 @@ struct core_filter {
 	uint64_t after;
 };
 
+/* Whether a job can have this state, by its name. */
+bool core_is_state(const char *name);
 json_t *core_view_list(const struct core *core,
 		       const struct core_caller *caller,
 		       const struct core_filter *filter);

@@ -70,6 +70,14 @@ static bool is_listed(const struct core *core, const struct job *job,
 		strcmp(filter->interconnect, interconnect) == 0);
 }
 
+bool core_is_state(const char *name)
+{
+	for (int i = 0; i < JOB_STATE_COUNT; i++)
+		if (strcmp(job_state_name((enum job_state)i), name) == 0)
+			return true;
+	return false;
+}
+
 json_t *core_view_list(const struct core *core,
 		       const struct core_caller *caller,
 		       const struct core_filter *filter)

@@ -362,6 +362,26 @@ static void nothing_is_reserved_for_one_who_has_hung_up(void **state)
 	json_decref(answer);
 }
 
+/* A filter with a mistake must not look like a cluster without such jobs. */
+static void a_list_of_a_state_that_is_none_is_refused(void **state)
+{
+	static const char *const names[] = {
+		"reserved",  "applying", "active",
+		"releasing", "released", "failed"
+	};
+	struct bed *bed = *state;
+	uint64_t client = bed_client(bed, BED_USER);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		bed_ask(bed, client, "list", "{s:s}", "state", names[i]);
+		bed_expect_done(bed, client, 0);
+	}
+	bed_ask(bed, client, "list", "{s:s}", "state", "actiev");
+	bed_expect_done(bed, client, -EINVAL);
+	bed_ask(bed, client, "list", "{s:s}", "state", "");
+	bed_expect_done(bed, client, -EINVAL);
+}
+
 static void a_client_that_does_not_read_is_let_go(void **state)
 {
 	struct bed *bed = *state;
@@ -629,6 +649,7 @@ int main(void)
 		TEST(the_65th_open_request_is_put_off),
 		TEST(too_many_clients_are_refused_with_the_reason),
 		TEST(nothing_is_reserved_for_one_who_has_hung_up),
+		TEST(a_list_of_a_state_that_is_none_is_refused),
 		TEST(a_client_that_does_not_read_is_let_go),
 		TEST(an_answer_to_nobody_is_dropped),
 		TEST(status_says_who_and_how_long),
