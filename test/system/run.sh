@@ -261,6 +261,11 @@ chmod 777 "$work/open"
 run fairlead cluster up --dir "$work/open"
 [ "$code" -ne 0 ] || fail 'a directory that others write was taken'
 expect_error 'not a directory that only you can write'
+mkdir "$work/mine"
+echo precious >"$work/mine/file"
+expect_exit 1 fairlead cluster up --dir "$work/mine"
+expect_error 'has files in it'
+is "$(ls "$work/mine")" file 'what is in a directory with files'
 expect_exit 1 fairlead cluster down --dir "$work/none"
 expect_error 'no emulated cluster is up'
 

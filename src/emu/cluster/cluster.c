@@ -2,6 +2,7 @@
 /* Up, down, reboot: the life of an emulated cluster. */
 #include "emu/cluster/cluster.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -94,6 +95,25 @@ static int options_check(const struct cluster_options *options,
 	return result;
 }
 
+/*
+ * It has files, and none is a cluster's lock. 'down' removes all that is in
+ * the directory, so files of others must not be there from the start.
+ */
+static bool has_files_of_others(const struct cluster *cluster)
+{
+	_auto_(closedirp) DIR *dir = opendir(cluster->dir);
+	const struct dirent *entry;
+	bool has_files = false;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		if (strcmp(entry->d_name, "lock") == 0)
+			return false;
+		has_files = has_files || (strcmp(entry->d_name, ".") != 0 &&
+					  strcmp(entry->d_name, "..") != 0);
+	}
+	return has_files;
+}
+
 static int directory_open(struct cluster *cluster,
 			  struct fairlead_error *ret_error)
 {
@@ -114,6 +134,12 @@ static int directory_open(struct cluster *cluster,
 		return error_set(ret_error, -EPERM,
 				 "'%s' is not a directory that only you can "
 				 "write; use --dir",
+				 cluster->dir);
+	if (has_files_of_others(cluster))
+		return error_set(ret_error, -ENOTEMPTY,
+				 "'%s' has files in it, which 'fairlead "
+				 "cluster down' would remove; use --dir with "
+				 "a new or empty directory",
 				 cluster->dir);
 	result = cluster_lock(cluster, ret_error);
 	cluster_path(cluster, path, "cluster.json");
