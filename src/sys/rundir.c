@@ -18,9 +18,8 @@ static int make_parents(const char *path)
 {
 	_auto_(freep) char *copy = memory_text(path);
 
-	for (char *at = copy + 1; *at != '\0'; at++) {
-		if (*at != '/')
-			continue;
+	for (char *at = strchr(copy + (*copy == '/'), '/'); at != NULL;
+	     at = strchr(at + 1, '/')) {
 		*at = '\0';
 		if (mkdir(copy, 0755) < 0 && errno != EEXIST)
 			return -errno;
