@@ -116,7 +116,7 @@ int register_report(struct engine *engine,
 		.address_size = registration->address_size,
 		.grant_count = registration->grant_count,
 		.object_count = registration->object_count,
-		.is_owing = registration->pending_count > 0,
+		.has_pending = registration->pending_count > 0,
 		.challenge = challenge,
 	};
 	int result;

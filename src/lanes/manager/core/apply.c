@@ -40,7 +40,7 @@ void core_apply_run_destroy(struct apply_run *run)
 	free(run);
 }
 
-/* Fix the answer of those who wait; the first one stands. */
+/* Set the answer of waiting requests; the first one counts. */
 static void result_set(struct apply_run *run, enum edge edge, int code,
 		       const char *text)
 {
@@ -94,7 +94,7 @@ static void succeed(struct core *core, struct job *job)
 	core_apply_run_destroy(run);
 }
 
-/* The nodes in `failures` have failed: say so, and undo. */
+/* The nodes in `failures` have failed: report them, and undo. */
 static void fail(struct core *core, struct job *job, enum edge edge, int code)
 {
 	struct groups *failures = &run_of(job)->failures;
@@ -117,7 +117,7 @@ static void fail(struct core *core, struct job *job, enum edge edge, int code)
 	core_release_begin(core, job, REASON_APPLY_FAILED);
 }
 
-/* The driver cannot make members, or secrets: say so, and undo. */
+/* The driver cannot make members, or secrets: report it, and undo. */
 static void refuse(struct core *core, struct job *job,
 		   const struct fairlead_error *error)
 {
@@ -234,7 +234,7 @@ static void lane_lost(struct core *core, struct job *job, uint32_t index,
 			   index);
 }
 
-/* Nodes have lines in common more often than all of them. */
+/* Group warnings per line: nodes share single lines more often than whole texts. */
 static void warnings_add(struct apply_run *run, const char *text, uint32_t node)
 {
 	const char *rest = text == NULL ? "" : text;
@@ -256,10 +256,11 @@ static void answers_take(struct core *core, struct job *job,
 	_auto_(freep) bool *has_answer =
 		memory_array(job->part_count, sizeof(*has_answer));
 
-	core_places_set(core, job);
+	core_part_index_set(core, job);
 	for (size_t i = 0; i < count; i++) {
 		const struct core_answer *answer = &answers[i];
-		struct part *part = core_places_find(core, job, answer->node);
+		struct part *part =
+			core_part_index_find(core, job, answer->node);
 		struct node *node;
 		const char *why;
 
@@ -278,7 +279,7 @@ static void answers_take(struct core *core, struct job *job,
 			warnings_add(run, answer->text, part->node);
 		}
 	}
-	core_places_clear(core, job);
+	core_part_index_clear(core, job);
 	for (uint32_t i = 0; i < job->part_count; i++)
 		if (!has_answer[i])
 			groups_add(&run->failures, -ETIMEDOUT,
@@ -314,7 +315,7 @@ void core_apply_cancel(struct job *job, enum job_reason reason)
 		job->apply_run->release_reason = reason;
 }
 
-/* A registration showed that the node has lost what it was asked for. */
+/* A registration showed that the node has lost the lane. */
 void core_apply_reset(struct core *core, struct job *job,
 		      const struct part *part)
 {

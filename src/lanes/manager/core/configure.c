@@ -381,7 +381,7 @@ static void lines_numbers(const struct core *core,
 			 core->tombstones.keys_max, config->events_keep);
 }
 
-/* What drains after the change, which is then the new state of affairs. */
+/* Identifiers that drain after the change, which becomes the new state. */
 static void lines_draining(struct core *core, struct writer *lines)
 {
 	interconnects_foreach(ic, &core->interconnects)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A node has taken a lane back: it was asked and answers late, its epilog did
- * so of its own accord, it was rebooted, or an operator says so. Whatever the
- * way, the part is not owed any more, and stays so over a restart: that it was
+ * A node has revoked a lane: by a late answer, by its own epilog, by a reboot,
+ * or by an operator's assertion. In each case the part is confirmed, and stays so over a restart: that it was
  * fenced shows in the node's serial, the other ways get a row. A job that is
  * active and did not give it back has lost it.
  *
@@ -158,7 +157,7 @@ static void give_up(struct core *core, struct node *node, struct job *job,
 		    const struct core_confirmation *confirmation)
 {
 	const char *text = confirmation->text == NULL ? "" : confirmation->text;
-	bool is_awaited = core_node_owes(core, node) > 0;
+	bool is_awaited = core_node_pending_count(core, node) > 0;
 
 	core_hit(core, EDGE_CONFIRM_BUSY);
 	if (part != NULL && part_is_unconfirmed(part)) {
@@ -175,7 +174,7 @@ static void give_up(struct core *core, struct node *node, struct job *job,
 		   is_awaited ? DRAIN_UNTIL_CLEAN : DRAIN_FOR_GOOD);
 }
 
-/* A node says why it has taken a lane that nobody asked it to take. */
+/* A node reports why it has revoked a lane without a request. */
 static enum confirm_how how_of(struct core *core, struct job *job,
 			       const struct part *part, const char *why)
 {

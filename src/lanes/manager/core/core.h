@@ -57,7 +57,7 @@ struct request; /* lanes/proto/request.h */
 #define CORE_TOMBSTONES_MAX   1048576 /* released keys that are remembered */
 #define CORE_TRACES_MAX       1024   /* failed requests whose events are kept */
 #define CORE_NODE_JOBS_MAX    4096   /* live grants on one node */
-#define CORE_NAMED_NODES_MAX  16384  /* that an by names at once */
+#define CORE_NAMED_NODES_MAX  16384  /* that an operator names at once */
 #define CORE_FENCED_JOBS_MAX  4096   /* live grants of all nodes of a fence */
 #define CORE_WAIVED_IDS_MAX   1024   /* identifiers given back at once */
 #define CORE_FORCED_PARTS_MAX 16384  /* parts on nodes that are up, likewise */
@@ -110,7 +110,7 @@ struct core_fanout {
 	const char *driver;
 	const char *cores; /* run-length lists; NULL for REVOKE */
 	const char *tasks;
-	/* What the driver made of the nodes' places; NULL: nothing. */
+	/* Made by the driver from the nodes' places; NULL: nothing. */
 	const uint8_t *members;
 	size_t members_size;
 	/* The lane's secrets, as `seal` gave them; NULL: it has none. */
@@ -143,7 +143,7 @@ struct core_answer {
 struct core_reply {
 	int result;       /* 0 or a negative errno */
 	const char *text; /* the error; NULL when result is 0 */
-	const char *hint; /* what to do; NULL when there is none */
+	const char *hint; /* a remedy, or NULL */
 	/* The answer's further members: compact text of an object, or NULL. */
 	const char *members;
 };
@@ -158,8 +158,8 @@ struct core_ops {
 	/* A late confirmation was taken in: it need not be repeated. */
 	void (*acknowledge)(void *ctx, const char *node, uint64_t sequence);
 	/*
-	 * Let the node know that it gets no more jobs, or again. One that
-	 * registers takes itself to be not drained until this message.
+	 * Notify the node that it gets no more jobs, or again. A node that
+	 * registers assumes it is not drained until it gets this message.
 	 */
 	void (*drain)(void *ctx, const char *node, bool is_drained,
 		      const char *reason);
@@ -169,7 +169,7 @@ struct core_ops {
 	 */
 	void (*notify)(void *ctx, uint64_t id, const char *node,
 		       bool is_drained, const char *reason);
-	/* Ask a node that is up soon what it has (core_observe). */
+	/* Query a node that is up soon (core_observe). */
 	void (*look)(void *ctx, const char *node);
 	/*
 	 * Append the secrets, sealed to the nodes. They give the same bytes
@@ -229,7 +229,7 @@ int core_configure(struct core *core, const struct core_config *config,
 
 /* --- what clients ask; each is answered by ops->reply with the token --- */
 
-/* Who asks, as the caller of the core has established it. */
+/* The client, as the caller of the core has authenticated it. */
 struct core_caller {
 	uid_t uid;
 	bool is_root;
@@ -250,10 +250,10 @@ struct core_selector {
 #define CORE_OPERATOR_FEW   8
 #define CORE_OPERATOR_SHARE 20
 
-/* What an operator says is so, and nobody can check: it stands in events. */
+/* An operator's unverifiable assertion; recorded in events. */
 struct core_operator {
 	uid_t uid;
-	bool is_forced; /* said again, after it was refused */
+	bool is_forced; /* repeated after it was refused */
 };
 
 void core_reserve(struct core *core, const struct core_caller *caller,
@@ -276,7 +276,7 @@ void core_node_fence(struct core *core, const struct core_operator *by,
 		     const char *nodes, uint64_t token);
 /*
  * driver NULL: there is one pool of that name only. -EBUSY: a node that is up
- * owes a confirmation. Forced, what such a node still has stays withheld until
+ * has a confirmation pending. Forced, what such a node still has stays withheld until
  * it says that it is gone; it is asked soon.
  */
 void core_quarantine_release(struct core *core, const struct core_operator *by,
@@ -307,7 +307,7 @@ struct core_inventory_object {
 	const uint32_t *ids;
 };
 
-/* Where a driver says that the node is reached by other nodes of a lane. */
+/* The node's place for a driver: how other nodes of a lane reach it. */
 struct core_inventory_place {
 	const char *driver;
 	struct fairlead_place place;
@@ -322,10 +322,10 @@ struct core_registration {
 	size_t address_size;
 	const struct core_inventory_grant *grants;
 	size_t grant_count;
-	bool is_owing; /* a confirmation of what is not there may follow */
+	bool has_pending; /* a confirmation of what is not there may follow */
 	const struct core_inventory_object *objects; /* not ours */
 	size_t object_count;
-	/* Drivers that could not tell, or not all, of what is there. */
+	/* Drivers that could not list all of their objects. */
 	const char *const *unlisted;
 	size_t unlisted_count;
 	/* Those before are forgotten; at most CORE_PLACES_MAX. */

@@ -10,7 +10,8 @@
 #include "lanes/manager/core/fleet.h"
 #include "lanes/manager/core/out.h"
 
-uint32_t core_node_owes(const struct core *core, const struct node *node)
+uint32_t core_node_pending_count(const struct core *core,
+				 const struct node *node)
 {
 	uint32_t count = 0;
 
@@ -62,7 +63,7 @@ static void undrain(struct core *core, struct node *node, enum edge edge)
 
 void core_drain_settle(struct core *core, struct node *node)
 {
-	if (node->is_drained_by_us && core_node_owes(core, node) == 0)
+	if (node->is_drained_by_us && core_node_pending_count(core, node) == 0)
 		undrain(core, node, EDGE_NODE_UNDRAIN_AUTO);
 }
 

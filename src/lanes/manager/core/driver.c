@@ -39,7 +39,7 @@ struct pool *driver_pool(struct interconnect *interconnect, const char *name)
 
 /* --- checking --- */
 
-/* What makes the driver unfit at all; NULL: nothing. */
+/* Why the driver cannot be used at all; NULL: it can. */
 static const char *driver_flaw(const struct fairlead_driver *driver)
 {
 	if (driver->abi != FAIRLEAD_DRIVER_ABI)

@@ -22,7 +22,7 @@ struct interconnect {
 	uint32_t job_count; /* jobs in the table that use it */
 	size_t pool_count;
 	struct pool pools[FAIRLEAD_POOLS_MAX];
-	/* What it was configured with; the configuration's. */
+	/* Its settings, owned by the configuration. */
 	const struct fairlead_setting *settings;
 	size_t setting_count;
 };

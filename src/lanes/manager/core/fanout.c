@@ -138,7 +138,7 @@ void core_fanout_revoke_report(struct core *core, const struct node *node,
 
 /* --- which part of a job an answer is about --- */
 
-void core_places_set(struct core *core, const struct job *job)
+void core_part_index_set(struct core *core, const struct job *job)
 {
 	if (core->places_capacity < core->nodes.limit) {
 		core->places_capacity = core->nodes.limit;
@@ -152,14 +152,14 @@ void core_places_set(struct core *core, const struct job *job)
 		core->places[job->parts[i].node] = i + 1;
 }
 
-void core_places_clear(struct core *core, const struct job *job)
+void core_part_index_clear(struct core *core, const struct job *job)
 {
 	for (uint32_t i = 0; i < job->part_count; i++)
 		core->places[job->parts[i].node] = 0;
 }
 
-struct part *core_places_find(struct core *core, const struct job *job,
-			      const char *name)
+struct part *core_part_index_find(struct core *core, const struct job *job,
+				  const char *name)
 {
 	const struct node *node = nodes_find(&core->nodes, name);
 	uint32_t place = 0;
@@ -169,7 +169,7 @@ struct part *core_places_find(struct core *core, const struct job *job,
 	return place == 0 ? NULL : &job->parts[place - 1];
 }
 
-/* A REVOKE of a grant that is long over: what the node reported is gone. */
+/* A REVOKE of a grant that is long over: the reported object is gone. */
 static void report_answers(struct core *core, uint64_t grant_id,
 			   const struct core_answer *answers, size_t count)
 {

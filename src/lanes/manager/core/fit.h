@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts of others, made to fit into ours. */
+/* Copy foreign text into a fixed buffer. */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What nodes hold and report, and what operators decide about them. */
+/* Inventories of nodes, and operators' decisions about them. */
 #pragma once
 
 #include "lanes/manager/core/state.h"
@@ -20,7 +20,7 @@ int core_members_assemble(struct core *core, const struct job *job,
 			  struct core_members *ret_members,
 			  struct fairlead_error *ret_error);
 
-/* --- report.c: what nodes hold and should not --- */
+/* --- report.c: objects and grants that nodes should not hold --- */
 
 void core_reports_attach(struct core *core, const struct node *node);
 void core_reports_detach(struct core *core, const struct node *node);
@@ -35,7 +35,7 @@ void core_report_each(const struct report *report, struct pool *pool,
 /* Replace a node's reports; its row is the caller's business. */
 void core_reports_set(struct core *core, struct node *node,
 		      struct report *reports_owned, uint32_t count);
-/* Revoke again what is to be; the node is up. */
+/* Revoke again the reported grants; the node is up. */
 void core_reports_revoke(struct core *core, const struct node *node);
 /*
  * The grant that an object belongs to which the node has lost the record of,
@@ -50,8 +50,8 @@ void core_report_why(const struct core *core, const struct core_caller *caller,
 void core_reports_add(struct core *core, struct node *node,
 		      const struct report *report);
 /*
- * Is it to be revoked for its own sake? Not while the node owes the same to a
- * job, which asks for it.
+ * Is it to be revoked for its own sake? Not while a job
+ * has it pending on the node, and asks for it.
  */
 bool core_report_is_revoked(const struct core *core, const struct node *node,
 			    const struct report *report);
@@ -64,17 +64,18 @@ bool core_reports_clear(struct core *core, struct node *node,
 enum drain_by {
 	DRAIN_OPERATOR,
 	DRAIN_UNTIL_CLEAN, /* by us, and undrained by us */
-	DRAIN_FOR_GOOD,    /* by us, and an by has to look */
+	DRAIN_FOR_GOOD,    /* by us, and an operator has to look */
 };
 
 void core_drain(struct core *core, struct node *node, const char *reason,
 		enum drain_by by);
-/* A node that we drained and that owes nothing any more is undrained. */
+/* Undrain a node that we drained and that has nothing pending. */
 void core_drain_settle(struct core *core, struct node *node);
-/* How many grants the node is to take back and has not. */
-uint32_t core_node_owes(const struct core *core, const struct node *node);
+/* Grants that the node has not confirmed as revoked. */
+uint32_t core_node_pending_count(const struct core *core,
+				 const struct node *node);
 
-/* --- tell.c: the site's tools --- */
+/* --- notify.c: the site's tools --- */
 
 /* The node's drain has changed; its row marks the change as unnotified. */
 void core_notify(struct core *core, struct node *node);
@@ -97,14 +98,14 @@ bool core_nodes_named(struct core *core, const char *text, uint64_t token,
 /* Keep what is in quarantine now, of CORE_DRIVERS_MAX interconnects. */
 void core_quarantine_copy(const struct core *core,
 			  struct idset *copies[][FAIRLEAD_POOLS_MAX]);
-/* Answer with what has left it since; `before` is used up. */
+/* Answer with identifiers that have left it since; frees `before`. */
 void core_quarantine_answer(struct core *core, uint64_t token,
 			    struct idset *before[][FAIRLEAD_POOLS_MAX]);
 
 /* --- recover.c --- */
 
 void core_recovery_begin(struct core *core);
-/* After a start: the journal says that one was under way, or not. */
+/* After a start: the journal shows whether one was under way. */
 void core_recovery_resume(struct core *core);
 /* End it if nobody is awaited. */
 void core_recovery_settle(struct core *core);

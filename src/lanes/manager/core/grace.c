@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A release that leaves the nodes time. Tasks that were told to end may need
- * their lane until they have; the node's epilog comes when they are gone, and
- * takes it back. Who has not by the end of the grace is asked, as in any
- * release. When the last one that is up has confirmed, nobody is waited for.
+ * A release that leaves the nodes time. Tasks that are to end may need
+ * their lane until they have; the node's epilog runs when they are gone, and
+ * revokes it. Nodes that have not by the end of the grace get REVOKE, as in any
+ * release. The grace ends early when the last node that is up has confirmed.
  *
  * The grace is not on disk: after a restart the nodes are asked at once.
  */

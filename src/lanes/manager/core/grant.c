@@ -48,7 +48,7 @@ static int pack(struct core *core, const struct job *job,
 		.secret_size = job->secret_size,
 	};
 
-	/* It was checked when it was taken in. */
+	/* It was checked on arrival. */
 	if (runs_parse(job->tasks, job->part_count, &tasks, NULL) < 0)
 		abort();
 	wanted.tasks = tasks;
@@ -167,7 +167,7 @@ void core_job_add(struct core *core, struct job *job)
 	if (is_unapplied(job))
 		DL_APPEND(core->unapplied, job);
 	if (job->state >= JOB_RELEASED)
-		DL_APPEND(core->owing, job);
+		DL_APPEND(core->unconfirmed, job);
 }
 
 void core_job_set_state(struct core *core, struct job *job,
@@ -179,7 +179,7 @@ void core_job_set_state(struct core *core, struct job *job,
 	if (was_unapplied && !is_unapplied(job))
 		DL_DELETE(core->unapplied, job);
 	if (state == JOB_RELEASED || state == JOB_FAILED)
-		DL_APPEND(core->owing, job);
+		DL_APPEND(core->unconfirmed, job);
 }
 
 void core_job_remove(struct core *core, struct job *job)
@@ -187,7 +187,7 @@ void core_job_remove(struct core *core, struct job *job)
 	assert(job->state >= JOB_RELEASED && job->unconfirmed_count == 0);
 	core_hit(core, job->state == JOB_FAILED ? EDGE_JOB_FAILED_GONE
 						: EDGE_JOB_RELEASED_GONE);
-	DL_DELETE(core->owing, job);
+	DL_DELETE(core->unconfirmed, job);
 	core->interconnects.list[job->driver].job_count--;
 	for (uint32_t i = 0; i < job->part_count; i++) {
 		struct node *node = nodes_at(&core->nodes, job->parts[i].node);

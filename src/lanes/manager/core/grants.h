@@ -4,7 +4,7 @@
 
 #include "lanes/manager/core/state.h"
 
-/* --- select.c: who may do what to which grants --- */
+/* --- select.c: permissions on grants --- */
 
 bool core_may_act(const struct core_caller *caller, const char *key);
 bool core_may_see(const struct core_caller *caller, const char *key,
@@ -24,7 +24,7 @@ struct interconnect *core_interconnect(struct core *core,
 void core_lane(const struct job *job, struct fairlead_lane *ret_lane);
 /* A driver's error has a text, if need be the system's; returns result. */
 int core_driver_result(int result, struct fairlead_error *error);
-/* The driver's words for the lane; the caller frees *ret_context. */
+/* The driver's description of the lane; the caller frees *ret_context. */
 void core_describe(const struct core *core, const struct job *job,
 		   const char *reason, const char **ret_event_name,
 		   char **ret_context);
@@ -50,7 +50,7 @@ json_t *core_ids_json(const struct core *core, const struct job *job);
 /* Host list of the job's nodes; the caller frees it. */
 char *core_nodes_text(const struct core *core, const struct job *job);
 
-/* --- grant.c: what a client gets; jobs into and out of the tables --- */
+/* --- grant.c: grants for clients; jobs into and out of the tables --- */
 
 /* Draw its random bytes; the job is on no disk yet. */
 void core_secret_draw(struct core *core, struct job *job, uint32_t size);
@@ -84,7 +84,7 @@ void core_apply_reset(struct core *core, struct job *job,
 		      const struct part *part);
 /* Released while the APPLY is under way: it will be undone. */
 void core_apply_cancel(struct job *job, enum job_reason reason);
-/* The job is over: answer those who waited. NULL: nobody did. */
+/* The job is over: answer waiting requests. NULL: there are none. */
 void core_apply_end(struct core *core, struct apply_run *run_owned);
 void core_apply_run_destroy(struct apply_run *run);
 
@@ -118,8 +118,8 @@ enum confirm_how {
 };
 
 /*
- * Parts, at least one, are not owed any more: rows and events, but not what
- * follows from it (core_settle). word: who waives them, else NULL.
+ * Parts, at least one, are confirmed: write rows and events; core_settle() does
+ * the rest. by: the operator who waives them, else NULL.
  */
 void core_parts_confirmed(struct core *core, struct job *job,
 			  struct part *const *parts, size_t count,
@@ -127,7 +127,7 @@ void core_parts_confirmed(struct core *core, struct job *job,
 /* The job is active, and the node does not have its lane: event and count. */
 void core_part_lost(struct core *core, struct job *job, const struct part *part,
 		    const char *why);
-/* All that the job is owed is waived. */
+/* Waive all unconfirmed parts of the job. */
 void core_job_waived(struct core *core, struct job *job,
 		     const struct core_operator *by);
 
@@ -136,10 +136,10 @@ void core_job_waived(struct core *core, struct job *job,
 void core_quarantine_enter(struct core *core, struct job *job);
 /* Put back all identifiers that the job still has, with the event `free`. */
 void core_ids_free(struct core *core, struct job *job);
-/* word: by whose word, or NULL. */
+/* by: the operator, or NULL. */
 void core_free_event(struct core *core, struct job *job, const char *pool,
 		     const char *ids, const struct core_operator *by);
-/* Host list of the nodes that owe, or of those among them that are not up;
+/* Host list of the nodes with unconfirmed parts, or of those among them that are not up;
  * NULL: none. The caller frees it. */
 char *core_parts_text(const struct core *core, const struct job *job,
 		      bool is_unreachable);

@@ -239,7 +239,7 @@ void jobs_set_state(struct jobs *jobs, struct job *job, enum job_state state,
 	edge_hit(probe, edge);
 }
 
-static bool is_owed(enum part_state state)
+static bool is_unconfirmed(enum part_state state)
 {
 	return state != PART_PENDING && state != PART_REVOKED &&
 	       state != PART_LOST;
@@ -252,7 +252,7 @@ bool part_is_gone(const struct part *part)
 
 bool part_is_unconfirmed(const struct part *part)
 {
-	return is_owed((enum part_state)part->state);
+	return is_unconfirmed((enum part_state)part->state);
 }
 
 bool part_is_lost(const struct job *job, const struct part *part)
@@ -276,7 +276,7 @@ void part_set_state(struct job *job, struct part *part, enum part_state state,
 	enum edge edge = part_edges[part->state][state];
 
 	assert(edge != NO_EDGE);
-	job->unconfirmed_count += (uint32_t)is_owed(state);
+	job->unconfirmed_count += (uint32_t)is_unconfirmed(state);
 	job->unconfirmed_count -= (uint32_t)part_is_unconfirmed(part);
 	part->state = state & 7u;
 	edge_hit(probe, edge);

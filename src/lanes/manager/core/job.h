@@ -11,7 +11,7 @@
  * nothing of it is held any more, and is gone then.
  *
  * A part is what one node has of the job. All but `pending`, `revoked` and
- * `lost` ones are *owed*: the node may hold something and has to confirm.
+ * `lost` ones are *unconfirmed*: the node may hold something and has to confirm.
  */
 #pragma once
 
@@ -54,8 +54,8 @@ enum part_state {
 	PART_PENDING,  /* no APPLY was ever sent */
 	PART_APPLYING, /* one is under way, or has ended without an answer */
 	PART_APPLIED,
-	PART_MISSING,  /* applied, but the node says that it is not there */
-	PART_REVOKING, /* to be taken back */
+	PART_MISSING,  /* applied, but missing in the node's inventory */
+	PART_REVOKING, /* to be revoked */
 	PART_REVOKED,  /* confirmed, fenced or waived */
 	PART_LOST,     /* the same, while the job was active and needed it */
 	PART_STATE_COUNT,
@@ -115,7 +115,7 @@ struct job {
 	uint64_t retry_at_ms; /* DEADLINE_NONE: none is due */
 	bool is_in_grace;     /* released; its nodes are asked then */
 	uint32_t retry_delay_ms;
-	struct job *prev, *next; /* `unapplied`, `in_grace` or `owing` */
+	struct job *prev, *next; /* `unapplied`, `in_grace` or `unconfirmed` */
 	struct job *sibling;     /* next grant of the same SUBMITTER/JOB */
 	UT_hash_handle hh;       /* by grant id */
 	UT_hash_handle hh_name;  /* the first sibling, by name */
@@ -171,7 +171,7 @@ bool part_is_unconfirmed(const struct part *part);
 bool part_is_gone(const struct part *part); /* revoked or lost */
 /* The job is active, and the node has lost its lane: missing or lost. */
 bool part_is_lost(const struct job *job, const struct part *part);
-/* What a part becomes that the node has lost, or given back too early. */
+/* The state of a part that the node has lost, or revoked too early. */
 enum part_state part_state_lost(const struct job *job, const struct part *part);
 /* The part of a node, or NULL. */
 struct part *job_part(const struct job *job, uint32_t node);

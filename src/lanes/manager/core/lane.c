@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job as drivers and people see it. Identifiers that an operator has waived
- * are the job's no more: they are left out wherever it says what it holds, but
- * its nodes still know them, so that a lane keeps them.
+ * A job as drivers and people see it. Waived identifiers no longer belong to
+ * the job: its views leave them out. Its nodes still know them, so the lane
+ * keeps them.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -85,7 +85,7 @@ void core_ids_each(const struct core *core, const struct job *job,
 	assert(next == job->id_count);
 }
 
-/* What one pool has of a job, while it is gathered. */
+/* A job's identifiers of one pool, while they are collected. */
 struct id_list {
 	struct {
 		uint32_t first, last;

@@ -155,13 +155,13 @@ static int parts_check(struct core *core, const struct job *job,
 					   job->parts[i].node);
 	if (result < 0)
 		return result;
-	core_places_set(core, job);
+	core_part_index_set(core, job);
 	for (i = 0; i < job->part_count && result == 0; i++)
 		if (core->places[job->parts[i].node] != i + 1)
 			result = error_set(error, -EBADMSG,
 					   "node %" PRIu32 " stands twice",
 					   job->parts[i].node);
-	core_places_clear(core, job);
+	core_part_index_clear(core, job);
 	return result;
 }
 

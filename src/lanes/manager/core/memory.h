@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the core's tables need besides base/memory.h. */
+/* Memory of the core's tables, besides base/memory.h. */
 #pragma once
 
 #include <stddef.h>

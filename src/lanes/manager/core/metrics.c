@@ -146,7 +146,7 @@ static void emit_quarantine(const struct core *core, const struct sink *sink)
 	for (size_t i = 0; i < CORE_DRIVERS_MAX; i++)
 		for (size_t j = 0; j < FAIRLEAD_POOLS_MAX; j++)
 			since_us[i][j] = now_us;
-	DL_FOREACH (core->owing, job) {
+	DL_FOREACH (core->unconfirmed, job) {
 		if (!job->is_quarantined)
 			continue;
 		count++;
@@ -181,7 +181,7 @@ static void emit_states(const struct core *core, const struct sink *sink)
 	head(sink, "nodes_drain_pending", "gauge",
 	     "Nodes of whose drain, or its end, the site may not know yet.");
 	line(sink, "fairlead_nodes_drain_pending %" PRIu32,
-	     nodes[NODE_COUNT_UNTOLD]);
+	     nodes[NODE_COUNT_UNNOTIFIED]);
 	head(sink, "recovering", "gauge", "1 while a recovery is under way.");
 	line(sink, "fairlead_recovering %d", core->recovery > 0);
 	head(sink, "tombstones", "gauge", "Released keys that are remembered.");

@@ -119,7 +119,7 @@ void nodes_changed(struct nodes *nodes, struct node *node)
 		[NODE_COUNT_DOWN] = node->state != NODE_UP,
 		[NODE_COUNT_LEAVING] = !node->is_configured,
 		[NODE_COUNT_DRAINED] = node->is_drained,
-		[NODE_COUNT_UNTOLD] = node->is_unnotified,
+		[NODE_COUNT_UNNOTIFIED] = node->is_unnotified,
 	};
 
 	count(nodes, node, is);

@@ -38,13 +38,13 @@ enum node_state {
 	NODE_STATE_COUNT,
 };
 
-/* What nodes are counted by. */
+/* Counters of nodes by state. */
 enum node_count {
 	NODE_COUNT_UP,
 	NODE_COUNT_DOWN, /* or not known */
 	NODE_COUNT_LEAVING,
 	NODE_COUNT_DRAINED,
-	NODE_COUNT_UNTOLD,
+	NODE_COUNT_UNNOTIFIED,
 	NODE_COUNT_COUNT,
 };
 
@@ -61,7 +61,7 @@ enum report_kind {
 /* Something with identifiers that a node holds and should not. */
 struct report {
 	enum report_kind kind;
-	uint64_t grant_id;  /* of an object: whose it is, or 0 */
+	uint64_t grant_id;  /* of an object: its grant, or 0 */
 	uint32_t object_id; /* of an object */
 	uint32_t uid;       /* of an object */
 	char driver[FAIRLEAD_DRIVER_NAME_MAX + 1];
@@ -70,7 +70,7 @@ struct report {
 	uint32_t ids[NODE_REPORT_IDS_MAX];
 };
 
-/* Where a driver says that the node is reached by others of a lane. */
+/* The node's place for a driver: how other nodes of a lane reach it. */
 struct node_place {
 	char driver[FAIRLEAD_DRIVER_NAME_MAX + 1];
 	uint8_t size; /* bytes, at least one */

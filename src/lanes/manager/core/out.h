@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the core gives out: answers, rows and commands. */
+/* Outputs of the core: answers, rows and commands. */
 #pragma once
 
 #include "lanes/manager/core/state.h"
@@ -54,7 +54,7 @@ void core_fanout_revoke_one(struct core *core, struct job *job,
 void core_fanout_revoke_report(struct core *core, const struct node *node,
 			       const struct report *report);
 /* Between these two a part is found by its node's name. */
-void core_places_set(struct core *core, const struct job *job);
-void core_places_clear(struct core *core, const struct job *job);
-struct part *core_places_find(struct core *core, const struct job *job,
-			      const char *name);
+void core_part_index_set(struct core *core, const struct job *job);
+void core_part_index_clear(struct core *core, const struct job *job);
+struct part *core_part_index_find(struct core *core, const struct job *job,
+				  const char *name);

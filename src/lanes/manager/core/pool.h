@@ -121,7 +121,7 @@ void pool_runs_verify(const struct pool *pool);
 
 /* For pool_run.c: the identifier has changed its sets; is it free? */
 bool pool_refresh(struct pool *pool, uint32_t id);
-/* For pool_run.c: it is nobody's any more, and free or not. */
+/* For pool_run.c: it has no holder any more, and is free or not. */
 void pool_put_hit(const struct pool *pool, uint32_t id, bool was_quarantined);
 
 /* How many are quarantined and not held as well, by a run elsewhere. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is around the fields of every record; for record_*.c only. */
+/* Head and tail of every record; for record_*.c only. */
 #pragma once
 
 #include "base/bytes.h"

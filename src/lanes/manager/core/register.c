@@ -8,8 +8,8 @@
  *  2. Another incarnation than the last one fences every part that was
  *     applied in an earlier one, unless the node reports that grant all the
  *     same, or its APPLY is still under way and may yet reach the new boot:
- *     the part is then owed by the new incarnation.
- *  3. What the node still owes is revoked again. That its inventory lacks a
+ *     the new incarnation then has to confirm the part.
+ *  3. Unconfirmed parts are revoked again. That its inventory lacks a
  *     grant proves nothing here: the REVOKE makes it a tombstone.
  *
  * A registration can be late: the boot that sent it may have ended, and a
@@ -34,7 +34,7 @@ struct core_inventory {
 		bool is_lost; /* it has a record of it, and no object */
 	} * list;
 	size_t count;
-	bool is_owing; /* what it has given back is not among them */
+	bool has_pending; /* revoked grants are not among them */
 };
 
 static int reported_compare(const void *left, const void *right)
@@ -47,7 +47,7 @@ static int reported_compare(const void *left, const void *right)
 static struct core_inventory inventory_of(const struct core_registration *from)
 {
 	struct core_inventory inventory = { .count = from->grant_count,
-					    .is_owing = from->is_owing };
+					    .has_pending = from->has_pending };
 
 	inventory.list = memory_array(inventory.count, sizeof(*inventory.list));
 	for (size_t i = 0; i < inventory.count; i++)
@@ -70,7 +70,7 @@ static const struct reported *inventory_find(
 		       sizeof(*inventory->list), reported_compare);
 }
 
-/* --- what should not be there --- */
+/* --- objects and grants that should not be there --- */
 
 static const enum edge report_edges[REPORT_KIND_COUNT] = {
 	[REPORT_OBJECT] = EDGE_REPORT_OBJECT,
@@ -147,7 +147,7 @@ static bool is_same_object(const struct report *a, const struct report *b)
 	       memcmp(a->ids, b->ids, a->id_count * sizeof(*a->ids)) == 0;
 }
 
-/* A driver that cannot tell does not say that what it told is gone. */
+/* A driver that cannot list objects does not report that they are gone. */
 static uint32_t reports_keep(const struct node *node,
 			     const struct core_registration *from,
 			     struct report *reports, uint32_t count)
@@ -207,7 +207,7 @@ static uint32_t reports_of(const struct core *core, const struct node *node,
 	return count;
 }
 
-/* --- what the registration says of a job's part --- */
+/* --- a job's part in the registration --- */
 
 /* The APPLY may reach the new boot: the part is its to confirm. */
 static void part_move(struct core *core, struct job *job, struct part *part,
@@ -221,7 +221,7 @@ static void part_move(struct core *core, struct job *job, struct part *part,
 	core_store_part(core, job, part);
 }
 
-/* Does the node still have what was applied there? */
+/* Does the node still have the applied lane? */
 static void part_compare(struct core *core, struct job *job, struct part *part,
 			 const struct reported *reported)
 {
@@ -257,7 +257,7 @@ static void part_check(struct core *core, struct job *job, struct node *node,
 		else
 			core_parts_confirmed(core, job, &part, 1,
 					     CONFIRM_FENCED, NULL);
-	} else if (reported != NULL || !inventory->is_owing) {
+	} else if (reported != NULL || !inventory->has_pending) {
 		part_compare(core, job, part, reported);
 	}
 	if (job->state >= JOB_RELEASED && core_settle(core, job))
@@ -399,7 +399,7 @@ int core_register(struct core *core,
 
 /* --- where endpoints are --- */
 
-static_assert(NODE_ADDRESS_MAX == CORE_ADDRESS_MAX, "what is told fits");
+static_assert(NODE_ADDRESS_MAX == CORE_ADDRESS_MAX, "the address fits");
 
 static struct core_node_endpoint endpoint_of(const struct node *node)
 {
@@ -456,7 +456,7 @@ static bool is_same_reports(const struct node *node,
 	return true;
 }
 
-/* That one is not among them says nothing: it may have been made since. */
+/* A missing one proves nothing: it may have been made since. */
 static void grants_compare(struct core *core, const struct node *node,
 			   const struct core_registration *seen)
 {

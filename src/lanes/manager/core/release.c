@@ -70,7 +70,7 @@ static void wait_end(struct core *core, struct release_wait *wait, size_t place,
 	core_release_wait_destroy(core, wait);
 }
 
-/* {grant_id, quarantined, nodes}: what is left of the grant, if anything. */
+/* {grant_id, quarantined, nodes}: the rest of the grant, if any. */
 static char *item_make(uint64_t grant_id, const char *ids, const char *nodes)
 {
 	struct json_text text = { 0 };
@@ -253,7 +253,7 @@ static void parts_revoked(struct core *core, struct job *job,
 	core->metrics.confirmations += unconfirmed_count;
 }
 
-/* Sort the answers: who has revoked, and what the others say. */
+/* Sort the answers into successes and failures. */
 static void answers_take(struct core *core, struct job *job,
 			 const struct core_answer *answers, size_t count,
 			 bool is_main)
@@ -261,10 +261,11 @@ static void answers_take(struct core *core, struct job *job,
 	struct part **revoked = memory_array(count, sizeof(*revoked));
 	size_t revoked_count = 0;
 
-	core_places_set(core, job);
+	core_part_index_set(core, job);
 	for (size_t i = 0; i < count; i++) {
 		const struct core_answer *answer = &answers[i];
-		struct part *part = core_places_find(core, job, answer->node);
+		struct part *part =
+			core_part_index_find(core, job, answer->node);
 		const struct node *node;
 
 		if (part == NULL)
@@ -277,12 +278,12 @@ static void answers_take(struct core *core, struct job *job,
 			groups_add(&run_of(job)->busy, answer->result,
 				   answer->text, part->node);
 	}
-	core_places_clear(core, job);
+	core_part_index_clear(core, job);
 	parts_revoked(core, job, revoked, revoked_count);
 	free(revoked);
 }
 
-/* Nodes that we drained and that owed no more than this. */
+/* Undrain nodes that we drained and that have nothing else pending. */
 static void drains_settle(struct core *core, const struct core_answer *answers,
 			  size_t count)
 {
@@ -319,7 +320,7 @@ bool core_settle(struct core *core, struct job *job)
 
 /* --- the request --- */
 
-/* It is answered with what is left, and goes on by itself. */
+/* It is answered with the rest, and goes on by itself. */
 static void leave_to_nodes(struct core *core, struct job *job,
 			   struct release_wait *wait, size_t place,
 			   enum job_reason reason, uint32_t grace_ms)
@@ -376,7 +377,7 @@ static void join(struct core *core, struct job *job, struct release_wait *wait,
 	}
 }
 
-/* Nothing of what is meant is live. */
+/* None of the selected grants is live. */
 static void answer_released(struct core *core, const struct core_caller *caller,
 			    const struct core_selector *selector,
 			    uint64_t token)

@@ -5,7 +5,7 @@
  * by itself; only a grant that was given back is revoked again.
  *
  * An object that has the owner and the identifiers of a job whose part there is
- * owed is that job's, and the node has lost its record of it: the REVOKE of the
+ * unconfirmed is that job's, and the node has lost its record of it: the REVOKE of the
  * job takes it. Its identifiers are withheld all the same until the node says
  * that it is gone, whatever ends the job before.
  *
@@ -85,7 +85,7 @@ void core_reports_set(struct core *core, struct node *node,
 	uint32_t old_count = node->report_count;
 	struct node before = { .reports = old, .report_count = old_count };
 
-	/* First the new ones: what stays is never free in between. */
+	/* First the new ones: so those that stay are never free in between. */
 	node->reports = reports_owned;
 	node->report_count = count;
 	core_reports_attach(core, node);
@@ -164,7 +164,7 @@ uint64_t core_report_owner(const struct core *core, const struct node *node,
 		const struct interconnect *ic =
 			&core->interconnects.list[job->driver];
 
-		/* An earlier boot has taken what it had along. */
+		/* Objects of an earlier boot are gone. */
 		if (part_is_unconfirmed(part) && part->serial >= node->serial &&
 		    job->uid == report->uid && job->waived == 0 &&
 		    strcmp(ic->driver->name, report->driver) == 0 &&

@@ -108,7 +108,7 @@ static struct job *job_of(struct core *core, const struct request *request,
 	return job;
 }
 
-/* What keeps a node from a reservation, the worst last. */
+/* Reasons against a node for a reservation, the worst last. */
 enum node_flaw {
 	NODE_FIT,
 	NODE_FULL,
@@ -396,7 +396,7 @@ static void accept(struct core *core, struct attempt *attempt, uint64_t token)
 	event_context(&event, context);
 	event_store(&event, core, job);
 	core->metrics.done[METRICS_RESERVE]++;
-	/* Nobody has got a grant: there is to be none. */
+	/* The grant could not be delivered, so release it. */
 	if (!core_grant_answer(core, job, attempt->request->nodes_text, context,
 			       token))
 		core_release_begin(core, job, REASON_RESERVE_FAILED);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Asking again. A node that is up and owes a confirmation gets another REVOKE,
+ * Retries. A node that is up and has not confirmed a part gets another REVOKE,
  * less and less often; one that is down gets it when it registers. So does a
  * node with a grant that is long over, since that REVOKE may be lost as well.
  */
@@ -39,7 +39,7 @@ static void jobs_retry(struct core *core, uint64_t now_ms)
 	if (now_ms < core->retry_at_ms)
 		return;
 	core->retry_at_ms = DEADLINE_NONE;
-	DL_FOREACH (core->owing, job) {
+	DL_FOREACH (core->unconfirmed, job) {
 		if (job->retry_at_ms <= now_ms && count < RETRY_STEP) {
 			count++;
 			core_hit(core, EDGE_PART_RETRY);

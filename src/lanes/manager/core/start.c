@@ -73,7 +73,7 @@ int core_start(struct core *core, uint64_t epoch, bool is_recovery,
 		return error_set(ret_error, -EBADMSG,
 				 "epoch %" PRIu64 " is out of range", epoch);
 	core->epoch = epoch;
-	/* Who answers an earlier core means none of these. */
+	/* An answer to an earlier core is for none of these. */
 	core->next_fanout_id = epoch << 32 | 1;
 	result = core_loaded(core, ret_error);
 	if (result == 0)

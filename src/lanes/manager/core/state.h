@@ -51,7 +51,7 @@ struct fanout_entry {
 	UT_hash_handle hh;
 };
 
-/* Who waits for the end of an apply, and what has come in so far. */
+/* Requests that wait for the end of an apply, and its results so far. */
 struct apply_run {
 	uint64_t *tokens;
 	size_t token_count;
@@ -84,7 +84,7 @@ struct release_run {
 	struct release_place *waits;
 	size_t wait_count;
 	uint64_t started_ms;
-	struct groups busy; /* what nodes answered instead of 0 */
+	struct groups busy; /* nodes' answers other than 0 */
 };
 
 struct core {
@@ -119,9 +119,9 @@ struct core {
 	struct core_cursor *cursors;
 	struct trace *traces; /* oldest first */
 	size_t trace_count;
-	struct job *unapplied; /* with a lane, reserved or applying; by id */
-	struct job *in_grace;  /* releasing, and their nodes have time */
-	struct job *owing;     /* over for the job manager, parts are owed */
+	struct job *unapplied;   /* with a lane, reserved or applying; by id */
+	struct job *in_grace;    /* releasing, and their nodes have time */
+	struct job *unconfirmed; /* job manager is done with it */
 	struct fanout_entry *fanouts;
 	struct release_wait *release_waits;
 	/* While the journal is read. */

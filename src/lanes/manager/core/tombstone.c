@@ -61,7 +61,7 @@ static void index_add(struct tombstones *set, uint32_t *index, uint32_t place)
 	index[slot] = place + 1;
 }
 
-/* What follows in the probe sequence moves up, so that no gap is left. */
+/* Move up the rest of the probe sequence, so that no gap is left. */
 static void index_remove(struct tombstones *set, uint32_t *index,
 			 uint32_t place)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the views share. For view_*.c and metrics.c. */
+/* Shared by view_*.c and metrics.c. */
 #pragma once
 
 #include "lanes/manager/core/state.h"

@@ -27,7 +27,7 @@ static json_t *gone_json(uint64_t grant_id, const char *key, uid_t uid)
 	return item;
 }
 
-/* One whose events are kept. */
+/* A grant whose events are kept. */
 static json_t *kept_json(const struct core *core, uint64_t grant_id)
 {
 	const struct tombstone *tombstone =
@@ -42,7 +42,7 @@ static json_t *kept_json(const struct core *core, uint64_t grant_id)
 	return gone_json(grant_id, trace->key, trace->uid);
 }
 
-/* One whose events are not: the key is known to who gave it. */
+/* One whose events are not kept: the client knows its key. */
 static int forgotten_add(const struct core *core,
 			 const struct core_caller *caller,
 			 const struct core_selector *selector,

@@ -173,16 +173,16 @@ static void wait_add(json_t *waits, const char *what, const char *nodes,
 
 static json_t *waits_json(const struct core *core, const struct job *job)
 {
-	_auto_(freep) char *owed = core_parts_text(core, job, false);
+	_auto_(freep) char *nodes = core_parts_text(core, job, false);
 	json_t *waits = memory_have(json_array());
 
 	if (job->state == JOB_APPLYING)
-		wait_add(waits, "apply", owed, "the nodes make the lane", 0);
+		wait_add(waits, "apply", nodes, "the nodes make the lane", 0);
 	else if (job->state == JOB_RELEASING)
-		wait_add(waits, "revoke", owed, "the nodes take the lane back",
+		wait_add(waits, "revoke", nodes, "the nodes take the lane back",
 			 0);
 	else if (job->state >= JOB_RELEASED && job->unconfirmed_count > 0)
-		wait_add(waits, "confirm", owed, job->why, job->since_us);
+		wait_add(waits, "confirm", nodes, job->why, job->since_us);
 	return waits;
 }
 

@@ -6,7 +6,7 @@
 #include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/view.h"
 
-/* Of one without what it withholds. */
+/* Of one node, without its withheld identifiers. */
 #define NODE_BYTES    (384 + CORE_NODE_ADDED_MAX)
 #define REPORT_BYTES  512
 #define LOST_BYTES    48
@@ -121,7 +121,7 @@ static json_t *node_json(const struct core *core,
 		  node->is_drained && node->reason != NULL ? node->reason : "");
 	view_set(item, "drain_pending", json_boolean(node->is_unnotified));
 	view_number(item, "grants", node->job_count);
-	view_number(item, "pending", core_node_owes(core, node));
+	view_number(item, "pending", core_node_pending_count(core, node));
 	view_set(item, "lost", lost_json(core, caller, node, &lost_bytes));
 	view_set(item, "withheld", reports);
 	if (shown < node->report_count)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An operator's word, for single identifiers and for whole nodes. It is taken
- * for what cannot confirm any more; a node that is up is asked instead, and what
- * is freed all the same stays withheld until it says that it is gone. What the
- * word was wrong about comes out when the node registers: what it reports is
- * withheld, and revoked again.
+ * An operator's assertion, for single identifiers and for whole nodes. It counts
+ * for nodes that cannot confirm any more; a node that is up is asked instead, and
+ * identifiers freed by force stay withheld until it confirms. If the operator was
+ * wrong, the node's next registration shows it: what it reports is withheld, and
+ * revoked again.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -58,8 +58,8 @@ static const uint32_t *job_run(const struct job *job,
 }
 
 /*
- * Which identifiers of the job are meant: its waived ones from now on. A run is
- * meant by any of its own.
+ * The selected identifiers of the job, waived from now on. Any identifier
+ * selects its run.
  */
 static uint16_t waived_with(const struct core *core, const struct job *job,
 			    const struct pool *pool, const struct idset *ids)
@@ -118,7 +118,7 @@ static void waived_withhold(struct core *core, const struct job *job,
 	}
 }
 
-/* What was waived of a pool is the job's no more. */
+/* Waived identifiers of a pool no longer belong to the job. */
 static void ids_waive(struct core *core, struct job *job, struct pool *pool,
 		      unsigned int places, const struct core_operator *by)
 {
@@ -158,8 +158,8 @@ static void job_waive(struct core *core, struct job *job, struct pool *pool,
 	uint16_t waived = waived_with(core, job, pool, ids);
 
 	waived_withhold(core, job, waived & ~before);
-	/* When nothing of it is quarantined any more it is gone; who still
-	 * has it is told so at the next registration. */
+	/* When nothing of it is quarantined any more it is gone; a node that
+	 * still has it gets a REVOKE at its next registration. */
 	if (waived == (1u << job->id_count) - 1)
 		core_job_waived(core, job, by);
 	job->waived = waived;
@@ -214,7 +214,7 @@ static int ids_check(const struct pool *pool, const struct idset *ids,
 	return 0;
 }
 
-/* Which nodes are up and owe something of what is meant, by their index. */
+/* Indexes of the nodes that are up and have unconfirmed parts of these jobs. */
 struct witnesses {
 	bool *has; /* nodes.limit of them */
 	size_t part_count;
@@ -297,7 +297,7 @@ static bool run_named(struct core *core, const struct job *job,
 	return false;
 }
 
-/* False, and it is answered: the word cannot be taken. */
+/* False, and it is answered: the assertion is refused. */
 static bool release_check(struct core *core, const struct interconnect *ic,
 			  const struct pool *pool, const struct idset *ids,
 			  const struct core_operator *by, uint64_t token)
@@ -307,7 +307,7 @@ static bool release_check(struct core *core, const struct interconnect *ic,
 	const struct job *job;
 	size_t touched = 0;
 
-	DL_FOREACH (core->owing, job) {
+	DL_FOREACH (core->unconfirmed, job) {
 		if (!is_meant(core, job, ic, pool, ids))
 			continue;
 		if (!run_named(core, job, ic, pool, ids, token))
@@ -343,7 +343,7 @@ void core_quarantine_release(struct core *core, const struct core_operator *by,
 	if (!release_check(core, ic, pool, set, by, token))
 		return;
 	core_quarantine_copy(core, before);
-	DL_FOREACH_SAFE (core->owing, job, next)
+	DL_FOREACH_SAFE (core->unconfirmed, job, next)
 		if (is_meant(core, job, ic, pool, set))
 			job_waive(core, job, pool, set, by);
 	core_quarantine_answer(core, token, before);
@@ -395,9 +395,9 @@ bool core_nodes_named(struct core *core, const char *text, uint64_t token,
 	return true;
 }
 
-/* How many grants these nodes owe something of. */
-static size_t owed_jobs(const struct core *core, struct node *const *nodes,
-			size_t count)
+/* Grants with unconfirmed parts on these nodes. */
+static size_t unconfirmed_jobs(const struct core *core,
+			       struct node *const *nodes, size_t count)
 {
 	_auto_(freep) bool *has =
 		memory_array(core->jobs.slot_capacity, sizeof(*has));
@@ -418,7 +418,7 @@ static size_t owed_jobs(const struct core *core, struct node *const *nodes,
 	return unconfirmed_count;
 }
 
-/* False, and it is answered: the word cannot be taken. */
+/* False, and it is answered: the assertion is refused. */
 static bool fence_check(struct core *core, const struct core_operator *by,
 			struct node *const *nodes, size_t count, uint64_t token)
 {
@@ -439,7 +439,7 @@ static bool fence_check(struct core *core, const struct core_operator *by,
 	}
 	if (jobs <= CORE_FENCED_JOBS_MAX)
 		return core_operator_check(core, by,
-					   owed_jobs(core, nodes, count),
+					   unconfirmed_jobs(core, nodes, count),
 					   core->jobs.count, "grants", token);
 	core_reply_error(core, token, EDGE_ERROR_NODE_EINVAL, -EINVAL,
 			 "name fewer nodes",

@@ -27,9 +27,9 @@ void node_incarnation(const struct fixture *fixture, const char *node,
 	incarnation[15] = (uint8_t)(fixture->boots[node[1] - '0'] + 1);
 }
 
-static void place_told(const struct fixture *fixture,
-		       struct core_registration *registration,
-		       struct core_inventory_place *place)
+static void place_of(const struct fixture *fixture,
+		     struct core_registration *registration,
+		     struct core_inventory_place *place)
 {
 	const char *text = fixture->places[registration->node[1] - '0'];
 
@@ -51,9 +51,9 @@ void node_observe(struct fixture *fixture, const char *node)
 	struct fairlead_error error = { 0 };
 
 	node_incarnation(fixture, node, seen.incarnation);
-	place_told(fixture, &seen, &place);
+	place_of(fixture, &seen, &place);
 	if (core_observe(fixture->core, &seen, &error) < 0)
-		fail_msg("%s was not heard: %s", node, error.text);
+		fail_msg("%s was not observed: %s", node, error.text);
 }
 
 void node_up_with(struct fixture *fixture, const char *node,
@@ -69,7 +69,7 @@ void node_up_with(struct fixture *fixture, const char *node,
 	struct fairlead_error error = { 0 };
 
 	node_incarnation(fixture, node, registration.incarnation);
-	place_told(fixture, &registration, &place);
+	place_of(fixture, &registration, &place);
 	if (core_register(fixture->core, &registration, &error) < 0)
 		fail_msg("%s was refused: %s", node, error.text);
 }

@@ -305,7 +305,7 @@ static void a_boot_while_the_apply_is_under_way_fences_nothing(void **state)
 	core_node_lost(f->core, "n1");
 	node_boot(f, "n1");
 	node_up(f, "n1");
-	/* The APPLY may reach the new boot: it owes a confirmation now. */
+	/* The APPLY may reach the new boot: it has to confirm now. */
 	assert_int_equal(part_state(f, id, "n1"), PART_APPLYING);
 	assert_int_equal(edge_hits(f, "part:reset-while-applying"), 1);
 	verify(f);
@@ -328,14 +328,14 @@ static int first_errno(const struct fixture *f)
 }
 
 /* The errno with which n1 fails, that lost the lane as it made it. */
-static int lose_lane(struct fixture *f, bool is_anew)
+static int lose_lane(struct fixture *f, bool is_restarted)
 {
 	struct given_fanout *asked;
 
 	apply(f, reserved(f, "n[0-1]", ""));
 	asked = open_fanout(f);
 	fixture_advance(f, 1);
-	if (is_anew) {
+	if (is_restarted) {
 		core_node_lost(f->core, "n1");
 		node_up(f, "n1");
 	}
@@ -345,7 +345,7 @@ static int lose_lane(struct fixture *f, bool is_anew)
 	return first_errno(f);
 }
 
-static void a_node_that_is_started_anew_in_each_apply_has_failed(void **state)
+static void a_node_that_restarts_in_each_apply_has_failed(void **state)
 {
 	struct fixture *f = *state;
 
@@ -638,7 +638,7 @@ int main(void)
 		T(what_the_undo_cannot_take_is_quarantined),
 		T(an_answer_of_another_boot_is_a_failure),
 		T(a_boot_while_the_apply_is_under_way_fences_nothing),
-		T(a_node_that_is_started_anew_in_each_apply_has_failed),
+		T(a_node_that_restarts_in_each_apply_has_failed),
 		T(a_boot_in_each_apply_counts_once_for_each),
 		T(a_boot_in_many_applies_counts_once),
 		T(a_node_whose_lanes_are_taken_back_has_not_failed),

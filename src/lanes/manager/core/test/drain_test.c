@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Drained nodes: by whom, until when, and who is told. */
+/* Drained nodes: causes, ends, and notifications. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,11 +50,11 @@ static void a_node_that_gives_up_is_drained_with_its_words(void **state)
 	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), -EHOSTDOWN);
 	fixture_restart(f);
 	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), -EHOSTDOWN);
-	/* The node is not told again by a restart. */
+	/* A restart does not notify the node again. */
 	assert_int_equal(f->drain_count, 1);
 }
 
-static void it_is_undrained_when_it_owes_nothing(void **state)
+static void it_is_undrained_when_nothing_is_pending(void **state)
 {
 	struct fixture *f = *state;
 	uint64_t first, second;
@@ -130,7 +130,7 @@ static void an_operator_may_take_a_drain_over(void **state)
 	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), -EHOSTDOWN);
 }
 
-static void an_operator_may_undrain_what_owes(void **state)
+static void an_operator_may_undrain_a_node_with_pending_parts(void **state)
 {
 	struct fixture *f = *state;
 	uint64_t id;
@@ -147,7 +147,7 @@ static void an_operator_may_undrain_what_owes(void **state)
 	assert_int_equal(f->drain_count, 2);
 }
 
-static void who_repeats_that_it_gives_up_is_told_of_again(void **state)
+static void a_node_that_gives_up_again_is_notified_again(void **state)
 {
 	struct fixture *f = *state;
 	uint64_t id;
@@ -233,7 +233,7 @@ static const struct given_notice *last_notice(const struct fixture *f,
 	return &f->notices[count - 1];
 }
 
-static void told(struct fixture *f, uint64_t id, int result)
+static void notified(struct fixture *f, uint64_t id, int result)
 {
 	core_notified(f->core, "n0", id, result);
 }
@@ -247,7 +247,7 @@ static void pass_to_deadline(struct fixture *f)
 	fixture_advance(f, deadline_ms > now_ms ? deadline_ms - now_ms : 0);
 }
 
-static void the_site_is_told_of_a_drain_and_its_end(void **state)
+static void the_site_is_notified_of_a_drain_and_its_end(void **state)
 {
 	struct fixture *f = *state;
 
@@ -255,17 +255,17 @@ static void the_site_is_told_of_a_drain_and_its_end(void **state)
 	assert_string_equal(last_notice(f, 1)->node, "n0");
 	assert_string_equal(last_notice(f, 1)->reason, "new cable");
 	assert_true(last_notice(f, 1)->is_drained);
-	told(f, last_notice(f, 1)->id, 0);
+	notified(f, last_notice(f, 1)->id, 0);
 	operator_drain(f, "n0", false, NULL);
 	assert_false(last_notice(f, 2)->is_drained);
 	assert_string_equal(last_notice(f, 2)->reason, "new cable");
-	told(f, last_notice(f, 2)->id, 0);
+	notified(f, last_notice(f, 2)->id, 0);
 	fixture_restart(f);
 	fixture_advance(f, 3600000);
 	assert_int_equal(f->notice_count, 2);
 }
 
-static void what_a_crash_left_untold_is_told_again(void **state)
+static void notifications_that_a_crash_prevented_are_sent(void **state)
 {
 	struct fixture *f = *state;
 	uint64_t id;
@@ -277,14 +277,14 @@ static void what_a_crash_left_untold_is_told_again(void **state)
 	assert_true(last_notice(f, 2)->is_drained);
 	assert_string_equal(last_notice(f, 2)->reason, "new cable");
 	/* The end of an earlier core's call says nothing here. */
-	told(f, id, 0);
+	notified(f, id, 0);
 	operator_drain(f, "n0", false, NULL);
 	assert_int_equal(f->notice_count, 2);
 	fixture_restart(f);
 	pass_to_deadline(f);
 	assert_false(last_notice(f, 3)->is_drained);
 	assert_string_equal(last_notice(f, 3)->reason, "new cable");
-	told(f, last_notice(f, 3)->id, 0);
+	notified(f, last_notice(f, 3)->id, 0);
 	fixture_restart(f);
 	fixture_advance(f, 3600000);
 	assert_int_equal(f->notice_count, 3);
@@ -295,15 +295,15 @@ static void a_call_that_failed_is_made_again_later(void **state)
 	struct fixture *f = *state;
 
 	operator_drain(f, "n0", true, "new cable");
-	told(f, last_notice(f, 1)->id, -EIO);
+	notified(f, last_notice(f, 1)->id, -EIO);
 	fixture_advance(f, 29999);
 	assert_int_equal(f->notice_count, 1);
 	fixture_advance(f, 1);
-	told(f, last_notice(f, 2)->id, -ETIMEDOUT);
+	notified(f, last_notice(f, 2)->id, -ETIMEDOUT);
 	fixture_advance(f, 59999);
 	assert_int_equal(f->notice_count, 2);
 	fixture_advance(f, 1);
-	told(f, last_notice(f, 3)->id, 0);
+	notified(f, last_notice(f, 3)->id, 0);
 	fixture_advance(f, 3600000);
 	assert_int_equal(f->notice_count, 3);
 }
@@ -320,16 +320,16 @@ static void one_call_of_a_node_is_under_way_at_a_time(void **state)
 	operator_drain(f, "n1", true, "dust");
 	assert_string_equal(last_notice(f, 2)->node, "n1");
 	/* The last change counts, whatever became of the call before. */
-	told(f, first, -EIO);
+	notified(f, first, -EIO);
 	assert_true(last_notice(f, 3)->is_drained);
 	assert_string_equal(last_notice(f, 3)->reason, "newer cable");
-	told(f, first, 0);
-	told(f, last_notice(f, 3)->id, 0);
+	notified(f, first, 0);
+	notified(f, last_notice(f, 3)->id, 0);
 	fixture_advance(f, 3600000);
 	assert_int_equal(f->notice_count, 3);
 }
 
-static void a_node_that_leaves_stays_until_the_site_is_told(void **state)
+static void a_node_that_leaves_stays_until_the_site_is_notified(void **state)
 {
 	struct fixture *f = *state;
 	struct fairlead_error error;
@@ -342,9 +342,9 @@ static void a_node_that_leaves_stays_until_the_site_is_told(void **state)
 	free(changes);
 	fixture_restart(f);
 	pass_to_deadline(f);
-	told(f, last_notice(f, 2)->id, 0);
+	notified(f, last_notice(f, 2)->id, 0);
 	assert_null(nodes_find(&f->core->nodes, "n0"));
-	told(f, f->notices[1].id, 0);
+	notified(f, f->notices[1].id, 0);
 }
 
 static void a_long_reason_is_cut_between_characters(void **state)
@@ -370,20 +370,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(a_node_that_gives_up_is_drained_with_its_words),
-		T(it_is_undrained_when_it_owes_nothing),
+		T(it_is_undrained_when_nothing_is_pending),
 		T(a_boot_and_a_late_answer_undrain_too),
 		T(an_operators_drain_is_not_ours_to_end),
 		T(an_operator_may_take_a_drain_over),
-		T(an_operator_may_undrain_what_owes),
-		T(who_repeats_that_it_gives_up_is_told_of_again),
+		T(an_operator_may_undrain_a_node_with_pending_parts),
+		T(a_node_that_gives_up_again_is_notified_again),
 		T(a_released_grant_that_lingers_keeps_the_drain),
 		T(an_epilog_that_gives_up_before_the_release_drains),
 		T(what_we_know_nothing_of_is_for_an_operator),
-		T(the_site_is_told_of_a_drain_and_its_end),
-		T(what_a_crash_left_untold_is_told_again),
+		T(the_site_is_notified_of_a_drain_and_its_end),
+		T(notifications_that_a_crash_prevented_are_sent),
 		T(a_call_that_failed_is_made_again_later),
 		T(one_call_of_a_node_is_under_way_at_a_time),
-		T(a_node_that_leaves_stays_until_the_site_is_told),
+		T(a_node_that_leaves_stays_until_the_site_is_notified),
 		T(a_long_reason_is_cut_between_characters),
 	};
 

@@ -148,8 +148,8 @@ static int describe(void *data, const struct fairlead_lane *lane,
 }
 
 /*
- * With the option "members", "GRANT: NODE=PLACE ...", and each node has to have
- * told a place, which is text here; without it, nothing.
+ * With the option "members", "GRANT: NODE=PLACE ...", and each node needs
+ * a place, which is text here; without it, nothing.
  */
 static int assemble(void *data, const struct fairlead_lane *lane,
 		    const char *const *nodes,
@@ -170,8 +170,7 @@ static int assemble(void *data, const struct fairlead_lane *lane,
 	for (size_t i = 0; i < count; i++)
 		if (places[i].size == 0)
 			return error_set(ret_error, -EINVAL,
-					 "node '%s' has told no place",
-					 nodes[i]);
+					 "node '%s' has no place", nodes[i]);
 	file = open_memstream(&text, &size);
 	if (file == NULL)
 		return -ENOMEM;

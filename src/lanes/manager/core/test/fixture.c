@@ -35,28 +35,28 @@ static void on_store(void *ctx, const struct store_row *row)
 static void on_reply(void *ctx, uint64_t token, const struct core_reply *reply)
 {
 	struct fixture *fixture = ctx;
-	struct given_reply *told;
+	struct given_reply *given;
 
 	assert_true((reply->result == 0) == (reply->text == NULL));
 	assert_true(reply->result <= 0);
 	if (fixture->is_failing)
 		return;
-	told = APPEND(fixture->replies, fixture->reply_count);
-	told->token = token;
-	told->result = reply->result;
-	told->text = memory_text_or_null(reply->text);
-	told->hint = memory_text_or_null(reply->hint);
+	given = APPEND(fixture->replies, fixture->reply_count);
+	given->token = token;
+	given->result = reply->result;
+	given->text = memory_text_or_null(reply->text);
+	given->hint = memory_text_or_null(reply->hint);
 	if (reply->members != NULL) {
-		told->members = json_loads(reply->members,
-					   JSON_REJECT_DUPLICATES, NULL);
-		assert_true(json_is_object(told->members));
+		given->members = json_loads(reply->members,
+					    JSON_REJECT_DUPLICATES, NULL);
+		assert_true(json_is_object(given->members));
 	}
 }
 
 static void on_fanout(void *ctx, const struct core_fanout *fanout)
 {
 	struct fixture *fixture = ctx;
-	struct given_fanout *told;
+	struct given_fanout *given;
 
 	assert_true(fanout->node_count > 0 && fanout->timeout_ms > 0);
 	for (size_t i = 0; i < fanout->node_count; i++) {
@@ -67,74 +67,74 @@ static void on_fanout(void *ctx, const struct core_fanout *fanout)
 	}
 	if (fixture->is_failing)
 		return;
-	told = APPEND(fixture->fanouts, fixture->fanout_count);
-	told->id = fanout->id;
-	told->op = fanout->op;
-	told->apply_floor = fanout->apply_floor;
-	told->timeout_ms = fanout->timeout_ms;
-	told->nodes = hostlist_format(fanout->nodes, fanout->node_count);
-	told->node_count = fanout->node_count;
-	told->names = memory_array(fanout->node_count, sizeof(char *));
+	given = APPEND(fixture->fanouts, fixture->fanout_count);
+	given->id = fanout->id;
+	given->op = fanout->op;
+	given->apply_floor = fanout->apply_floor;
+	given->timeout_ms = fanout->timeout_ms;
+	given->nodes = hostlist_format(fanout->nodes, fanout->node_count);
+	given->node_count = fanout->node_count;
+	given->names = memory_array(fanout->node_count, sizeof(char *));
 	for (size_t i = 0; i < fanout->node_count; i++)
-		told->names[i] = memory_text_or_null(fanout->nodes[i]);
-	told->lane = *fanout->lane;
-	told->key = memory_text_or_null(fanout->key);
-	told->driver = memory_text_or_null(fanout->driver);
+		given->names[i] = memory_text_or_null(fanout->nodes[i]);
+	given->lane = *fanout->lane;
+	given->key = memory_text_or_null(fanout->key);
+	given->driver = memory_text_or_null(fanout->driver);
 	assert_true((fanout->members == NULL) == (fanout->members_size == 0));
 	if (fanout->members != NULL)
-		told->members = memory_have(strndup(
+		given->members = memory_have(strndup(
 			(const char *)fanout->members, fanout->members_size));
 	assert_true((fanout->sealed == NULL) == (fanout->sealed_size == 0));
 	if (fanout->sealed != NULL)
-		told->sealed = memory_have(strndup((const char *)fanout->sealed,
-						   fanout->sealed_size));
+		given->sealed = memory_have(strndup(
+			(const char *)fanout->sealed, fanout->sealed_size));
 	assert_true((fanout->cores == NULL) ==
 		    (fanout->op == CORE_FANOUT_REVOKE));
 	if (fanout->cores != NULL) {
-		told->cores = memory_text(fanout->cores);
-		told->tasks = memory_text(fanout->tasks);
+		given->cores = memory_text(fanout->cores);
+		given->tasks = memory_text(fanout->tasks);
 	}
 }
 
 static void on_acknowledge(void *ctx, const char *node, uint64_t sequence)
 {
 	struct fixture *fixture = ctx;
-	struct given_ack *told;
+	struct given_ack *given;
 
 	if (fixture->is_failing)
 		return;
-	told = APPEND(fixture->acks, fixture->ack_count);
-	told->node = memory_text_or_null(node);
-	told->sequence = sequence;
+	given = APPEND(fixture->acks, fixture->ack_count);
+	given->node = memory_text_or_null(node);
+	given->sequence = sequence;
 }
 
 static void on_drain(void *ctx, const char *node, bool is_drained,
 		     const char *reason)
 {
 	struct fixture *fixture = ctx;
-	struct given_drain *told;
+	struct given_drain *given;
 
 	if (fixture->is_failing)
 		return;
-	told = APPEND(fixture->drains, fixture->drain_count);
-	told->node = memory_text_or_null(node);
-	told->is_drained = is_drained;
-	told->reason = memory_text_or_null(reason);
+	given = APPEND(fixture->drains, fixture->drain_count);
+	given->node = memory_text_or_null(node);
+	given->is_drained = is_drained;
+	given->reason = memory_text_or_null(reason);
 }
 
 static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
 		      const char *reason)
 {
 	struct fixture *fixture = ctx;
-	struct given_notice *told;
+	struct given_notice *given;
 
 	if (fixture->is_failing)
 		return;
-	told = APPEND(fixture->notices, fixture->notice_count);
-	told->id = id;
-	told->node = memory_text_or_null(node);
-	told->is_drained = is_drained;
-	told->reason = memory_text_or_null(reason);
+	given = APPEND(fixture->notices, fixture->notice_count);
+	given->id = id;
+	given->node = memory_text_or_null(node);
+	given->is_drained = is_drained;
+	given->reason = memory_text_or_null(reason);
 }
 
 static void on_look(void *ctx, const char *node)
@@ -344,7 +344,7 @@ void fixture_restart(struct fixture *fixture)
 		fail_msg("the journal does not load: %s", error.text);
 }
 
-static void told_free(struct fixture *fixture)
+static void given_free(struct fixture *fixture)
 {
 	for (size_t i = 0; i < fixture->reply_count; i++) {
 		free(fixture->replies[i].text);
@@ -352,18 +352,18 @@ static void told_free(struct fixture *fixture)
 		json_decref(fixture->replies[i].members);
 	}
 	for (size_t i = 0; i < fixture->fanout_count; i++) {
-		struct given_fanout *told = &fixture->fanouts[i];
+		struct given_fanout *given = &fixture->fanouts[i];
 
-		for (size_t n = 0; n < told->node_count; n++)
-			free(told->names[n]);
-		free(told->names);
-		free(told->nodes);
-		free(told->key);
-		free(told->driver);
-		free(told->cores);
-		free(told->tasks);
-		free(told->members);
-		free(told->sealed);
+		for (size_t n = 0; n < given->node_count; n++)
+			free(given->names[n]);
+		free(given->names);
+		free(given->nodes);
+		free(given->key);
+		free(given->driver);
+		free(given->cores);
+		free(given->tasks);
+		free(given->members);
+		free(given->sealed);
 	}
 	for (size_t i = 0; i < fixture->ack_count; i++)
 		free(fixture->acks[i].node);
@@ -381,7 +381,7 @@ static void told_free(struct fixture *fixture)
 
 void fixture_forget(struct fixture *fixture)
 {
-	told_free(fixture);
+	given_free(fixture);
 	fixture->reply_count = 0;
 	fixture->fanout_count = 0;
 	fixture->ack_count = 0;
@@ -395,7 +395,7 @@ void fixture_destroy(struct fixture *fixture)
 	struct edge_count *edge, *next;
 
 	core_destroy(fixture->core);
-	told_free(fixture);
+	given_free(fixture);
 	free(fixture->replies);
 	free(fixture->fanouts);
 	free(fixture->acks);

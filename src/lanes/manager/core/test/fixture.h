@@ -131,11 +131,11 @@ int fixture_configure(struct fixture *fixture, char **ret_changes,
 /* Load only; until the next configuration or start. */
 int fixture_load(struct fixture *fixture, struct core **ret_core,
 		 struct fairlead_error *ret_error);
-/* Kill the core and start another one; what was told is kept. */
+/* Kill the core and start another one; calls of ops are kept. */
 void fixture_restart(struct fixture *fixture);
 void fixture_setting(struct fixture *fixture, const char *name,
 		     const char *value);
-/* Forget what was told so far. */
+/* Forget the calls of ops so far. */
 void fixture_forget(struct fixture *fixture);
 void fixture_advance(struct fixture *fixture, uint64_t duration_ms);
 

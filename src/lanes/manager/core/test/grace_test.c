@@ -114,7 +114,7 @@ static void a_release_without_grace_asks_at_once(void **state)
 	struct fixture *f = *state;
 	uint64_t id = released(f);
 
-	/* Another grace does not begin anew. */
+	/* Another grace does not restart it. */
 	fixture_advance(f, GRACE_MS / 2);
 	core_release(f->core, &slurm,
 		     &(struct core_selector){ .job = "slurm/1" }, GRACE_MS,

@@ -83,7 +83,7 @@ static void a_lane_of_which_a_confirmation_follows_is_not_missing(void **state)
 	struct fixture *f = *state;
 	struct core_registration registration = { .node = "n1",
 						  .challenge = UINT64_MAX,
-						  .is_owing = true };
+						  .has_pending = true };
 	uint64_t id;
 
 	nodes_up(f, 2);

@@ -182,12 +182,13 @@ static void who_is_forced_to_give_some_back_is_asked_for_all(void **state)
 	assert_int_equal(force_ids(f, "1025"), 0);
 	assert_string_equal(answered(f, "withheld"), "1025");
 	assert_string_equal(vnis(f, "quarantined"), "1024");
-	/* Said by the node itself, it is as before: one grant is owed. */
+	/* The node reports it, so it is as before: one grant is pending. */
 	node_up_with(f, "n0", &grant, 1);
 	assert_string_equal(vnis(f, "free"), "1026-1039");
 	assert_int_equal(open_fanouts(f), 1);
-	assert_int_equal(
-		core_node_owes(f->core, nodes_find(&f->core->nodes, "n0")), 1);
+	assert_int_equal(core_node_pending_count(
+				 f->core, nodes_find(&f->core->nodes, "n0")),
+			 1);
 	answer_all(f, open_fanout(f), 0, "");
 	assert_true(is_gone(f, id));
 	assert_string_equal(vnis(f, "free"), "1024-1039");

@@ -60,7 +60,7 @@ static void node_without_a_place_fails_the_apply_and_no_node_is_asked(
 	f->places[0] = "ten";
 	nodes_up(f, 2);
 	assert_int_equal(apply_members(f, "slurm/1/0", "n[0-1]"), -EINVAL);
-	assert_string_equal(last_reply(f)->text, "node 'n1' has told no place");
+	assert_string_equal(last_reply(f)->text, "node 'n1' has no place");
 	assert_int_equal(open_fanouts(f), 0);
 	assert_true(is_gone(f, 1));
 	assert_string_equal(vnis(f, "free"), "1024-1039");

@@ -67,7 +67,7 @@ static void another_boots_word_counts_for_nothing(void **state)
 	assert_int_equal(f->acks[0].sequence, f->last_token);
 }
 
-static void a_strangers_word_is_acknowledged_and_no_more(void **state)
+static void an_unknown_nodes_confirmation_is_only_acknowledged(void **state)
 {
 	struct fixture *f = *state;
 	struct core_confirmation confirmation = {
@@ -174,7 +174,7 @@ static void who_is_up_is_asked_again_less_and_less_often(void **state)
 	fixture_advance(f, 600000);
 	answer_all(f, open_fanout(f), 0, "");
 	assert_true(is_gone(f, id));
-	/* It may be called once in vain. */
+	/* One call may find nothing to do. */
 	fixture_advance(f, 600000);
 	assert_int_equal(core_deadline_ms(f->core), DEADLINE_NONE);
 }
@@ -233,7 +233,7 @@ int main(void)
 		T(the_last_confirmation_frees),
 		T(confirmations_are_on_disk_one_by_one),
 		T(another_boots_word_counts_for_nothing),
-		T(a_strangers_word_is_acknowledged_and_no_more),
+		T(an_unknown_nodes_confirmation_is_only_acknowledged),
 		T(a_node_may_confirm_before_it_is_asked),
 		T(when_all_have_confirmed_nobody_is_asked),
 		T(a_confirmation_while_the_release_waits_counts),

@@ -260,7 +260,7 @@ static void bad_part(struct job *job)
 	job->parts[2].state = PART_STATE_COUNT;
 }
 
-static void reserved_and_owed(struct job *job)
+static void reserved_and_unconfirmed(struct job *job)
 {
 	job->state = JOB_RESERVED;
 	job->reason = REASON_NONE;
@@ -323,7 +323,7 @@ static void fields_out_of_range_are_found(void **state)
 		bad_state,   no_reason,       bad_reason,
 		no_since,    bad_waived,      bad_cores,
 		short_tasks, bad_key,         no_id,
-		no_parts,    bad_part,        reserved_and_owed,
+		no_parts,    bad_part,        reserved_and_unconfirmed,
 		no_run,      run_of_nothing,  run_without_ids,
 		longer_run,  inverted_run,    far_run,
 		high_run,    half_waived_run,

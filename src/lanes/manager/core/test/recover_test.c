@@ -151,7 +151,7 @@ static void a_restart_awaits_only_the_others(void **state)
 	fixture_restart(f);
 	assert_string_equal(awaited(f), "n[4-9]");
 	assert_int_equal(reserve(f, "slurm/1/0", "n0", ""), -EAGAIN);
-	/* Another recovery begins anew. */
+	/* Another recovery starts over. */
 	recover(f);
 	assert_string_equal(awaited(f), "n[0-9]");
 	nodes_up(f, 10);

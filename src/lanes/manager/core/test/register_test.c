@@ -17,7 +17,7 @@ static int try_register(struct fixture *f,
 	return core_register(f->core, registration, error);
 }
 
-static void a_stranger_is_refused(void **state)
+static void an_unknown_node_is_refused(void **state)
 {
 	struct fixture *f = *state;
 	struct core_registration registration = { .node = "n10",
@@ -116,7 +116,7 @@ static void death_and_time_free_nothing(void **state)
 	assert_int_equal(job_state(f, id), JOB_RELEASED);
 }
 
-static void a_boot_under_a_live_job_is_told(void **state)
+static void a_boot_under_a_live_job_is_reported(void **state)
 {
 	struct fixture *f = *state;
 	json_t *reset;
@@ -195,7 +195,7 @@ static void a_boot_that_registers_late_fences_nothing(void **state)
 	struct fairlead_error error;
 	uint64_t id;
 
-	/* Two boots, each challenged, and the older one is heard last. */
+	/* Two boots, each challenged, and the older one registers last. */
 	node_incarnation(f, "n0", older.incarnation);
 	node_boot(f, "n0");
 	node_incarnation(f, "n0", newer.incarnation);
@@ -805,12 +805,12 @@ static void nodes_come_up_in_three_ways(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(a_stranger_is_refused),
+		T(an_unknown_node_is_refused),
 		T(where_a_node_is_outlives_a_restart),
 		T(a_boot_fences_what_the_node_held),
 		T(the_same_boot_fences_nothing),
 		T(death_and_time_free_nothing),
-		T(a_boot_under_a_live_job_is_told),
+		T(a_boot_under_a_live_job_is_reported),
 		T(a_fence_needs_no_row_of_the_job),
 		T(a_boot_that_was_left_does_not_come_back),
 		T(a_boot_that_registers_late_fences_nothing),

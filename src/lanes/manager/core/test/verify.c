@@ -67,7 +67,7 @@ static void id_hold(const struct core_held *held, void *arg)
 
 static void job_verify(const struct core *core, const struct job *job)
 {
-	uint32_t owed = 0;
+	uint32_t unconfirmed = 0;
 
 	for (uint32_t i = 0; i < job->part_count; i++) {
 		const struct node *node =
@@ -78,21 +78,21 @@ static void job_verify(const struct core *core, const struct job *job)
 		for (uint32_t n = 0; n < node->job_count; n++)
 			found += node->jobs[n] == job->slot;
 		assert_int_equal(found, 1);
-		owed += part_is_unconfirmed(&job->parts[i]);
+		unconfirmed += part_is_unconfirmed(&job->parts[i]);
 		assert_true(job->parts[i].serial <= node->serial);
 		/* What a rebooted node held is fenced. */
 		if (part_is_unconfirmed(&job->parts[i]))
 			assert_int_equal(job->parts[i].serial, node->serial);
 	}
-	assert_int_equal(job->unconfirmed_count, owed);
+	assert_int_equal(job->unconfirmed_count, unconfirmed);
 	assert_ptr_equal(jobs_at(&core->jobs, job->slot), job);
 	if (job->state == JOB_RESERVED)
-		assert_int_equal(owed, 0);
+		assert_int_equal(unconfirmed, 0);
 	if (job->state == JOB_ACTIVE && job->has_lane)
 		assert_null(job->apply_run);
 	/* A job that is over is kept for a reason. */
 	if (job->state >= JOB_RELEASED)
-		assert_true(owed > 0);
+		assert_true(unconfirmed > 0);
 	assert_null(tombstones_find_key(&core->tombstones, job->key));
 	assert_null(tombstones_find_id(&core->tombstones, job->grant_id));
 	assert_true(job->grant_id < core->next_grant_id);
@@ -153,7 +153,7 @@ static void lists_verify(const struct core *core)
 		assert_true(job->grant_id > before);
 		before = job->grant_id;
 	}
-	DL_FOREACH (core->owing, job)
+	DL_FOREACH (core->unconfirmed, job)
 		listed += job->state >= JOB_RELEASED;
 	assert_int_equal(over, listed);
 }
@@ -169,12 +169,12 @@ static void nodes_verify(const struct core *core)
 		assert_true(node->is_configured || node_is_needed(node));
 		assert_true(node->is_drained || !node->is_drained_by_us);
 		if (node->is_drained_by_us)
-			assert_true(core_node_owes(core, node) > 0);
+			assert_true(core_node_pending_count(core, node) > 0);
 		counts[NODE_COUNT_UP] += node->state == NODE_UP;
 		counts[NODE_COUNT_DOWN] += node->state != NODE_UP;
 		counts[NODE_COUNT_LEAVING] += !node->is_configured;
 		counts[NODE_COUNT_DRAINED] += node->is_drained;
-		counts[NODE_COUNT_UNTOLD] += node->is_unnotified;
+		counts[NODE_COUNT_UNNOTIFIED] += node->is_unnotified;
 	}
 	assert_memory_equal(counts, core->nodes.counts, sizeof(counts));
 }

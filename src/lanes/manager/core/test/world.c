@@ -288,7 +288,7 @@ static void register_arrives(struct world *world, const struct message *message)
 		return;
 	}
 	node->is_connected = true;
-	node->told_foreign = message->has_foreign;
+	node->reported_foreign = message->has_foreign;
 	message_send(world, &hello);
 }
 
@@ -348,26 +348,26 @@ static size_t node_place(const struct world *world, const char *name)
 	return n;
 }
 
-static void fanout_begin(struct world *world, const struct given_fanout *told)
+static void fanout_begin(struct world *world, const struct given_fanout *given)
 {
 	struct world_fanout *fanout = &world->fanouts[world->fanout_count++];
 
 	assert_true(world->fanout_count < 64);
-	*fanout = (struct world_fanout){ .id = told->id,
-					 .op = told->op,
-					 .count = told->node_count };
-	for (size_t i = 0; i < told->node_count; i++) {
+	*fanout = (struct world_fanout){ .id = given->id,
+					 .op = given->op,
+					 .count = given->node_count };
+	for (size_t i = 0; i < given->node_count; i++) {
 		struct message message = { .kind = MESSAGE_COMMAND,
-					   .op = told->op,
-					   .fanout_id = told->id };
+					   .op = given->op,
+					   .fanout_id = given->id };
 
-		message.node = node_place(world, told->names[i]);
+		message.node = node_place(world, given->names[i]);
 		message.epoch = world->fixture->epoch;
 		message.sequence = ++world->sequence;
-		message.lane.grant_id = told->lane.grant_id;
-		message.lane.is_lined = strcmp(told->driver, "lined") == 0;
-		message.lane.id_count = told->lane.id_count;
-		memcpy(message.lane.ids, told->lane.ids,
+		message.lane.grant_id = given->lane.grant_id;
+		message.lane.is_lined = strcmp(given->driver, "lined") == 0;
+		message.lane.id_count = given->lane.id_count;
+		memcpy(message.lane.ids, given->lane.ids,
 		       sizeof(message.lane.ids));
 		fanout->nodes[i] = message.node;
 		fanout->answers[i].node = world->nodes[message.node].name;
@@ -526,10 +526,10 @@ void world_heal(struct world *world)
 			struct world_node *node = &world->nodes[n];
 			node->is_on = true;
 			node->has_foreign = false;
-			/* Who is connected need not say anything anew. */
+			/* A connected node need not report anything again. */
 			if (world_is_known(world, n) &&
 			    (!node->is_connected || node->hello == 0 ||
-			     node->told_foreign))
+			     node->reported_foreign))
 				world_node_connect(world, n);
 		}
 		for (uint64_t id = 1; id < f->core->next_grant_id; id++)

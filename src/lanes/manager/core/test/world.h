@@ -38,8 +38,8 @@ struct world_node {
 	uint64_t hello; /* sequence of the last one; 0: awaits it */
 	struct world_lane lanes[WORLD_LANES_MAX];
 	size_t lane_count;
-	bool has_foreign;  /* something that is not ours, with VNI 1025 */
-	bool told_foreign; /* in its last registration */
+	bool has_foreign;      /* something that is not ours, with VNI 1025 */
+	bool reported_foreign; /* in its last registration */
 	uint64_t confirm_sequence;
 };
 

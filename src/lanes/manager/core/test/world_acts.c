@@ -107,10 +107,10 @@ static void client_acts(struct world *world)
 	}
 }
 
-/* One that was released and is still owed, or NULL. */
+/* One that was released and is still unconfirmed, or NULL. */
 static const struct job *some_quarantined(struct world *world)
 {
-	const struct job *job = world->fixture->core->owing;
+	const struct job *job = world->fixture->core->unconfirmed;
 	size_t skipped = core_world_below(world, 8);
 
 	for (; job != NULL; job = job->next)
@@ -120,7 +120,7 @@ static const struct job *some_quarantined(struct world *world)
 	return NULL;
 }
 
-/* Has a node that owes it no power any more, and has none of them? */
+/* Are the nodes with unconfirmed parts of it without power? */
 static bool is_operator_right(const struct world *world, const struct job *job)
 {
 	for (size_t n = 0; n < WORLD_NODES; n++) {
