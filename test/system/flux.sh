@@ -201,6 +201,7 @@ finds OK 'jobtap plugin' 'default is must'
 finds OK 'jobtap plugin' 'submitter is flux'
 finds OK 'shell plugin' "$flux/shell.lua"
 finds OK 'manager of Flux' 'it answers the jobtap plugin'
+finds OK 'manager of Flux' "takes requests of uid $alice"
 finds OK submitter "uid $alice, may reserve for 'flux'"
 finds OK "Flux's nodes" 'the manager knows all 4'
 finds WARN drain_command 'goes on getting jobs from Flux' '/usr/lib/fairlead/flux/drain'
@@ -225,6 +226,8 @@ lacks "$out" 'vnis=' 'a task'
 printf '%s\n' "$conf" >"$flux/conf/flux.toml"
 sed -i "s|file = \"$plugins/fairlead-shell.so\"|file = \"/nowhere/fairlead-shell.so\"|" "$flux/shell.lua"
 fx config reload
+diagnose
+finds FAIL 'shell plugin' '/nowhere/fairlead-shell.so, which is not there: no task starts'
 run fx run "$work/show"
 [ "$code" -ne 0 ] || fail 'it ran'
 expect_error 'plugin.load: /nowhere/fairlead-shell.so: File not found'
@@ -244,6 +247,7 @@ sed -i "s/uid = $alice }/uid = $((alice + 1)) }/" "$config"
 expect_exit 0 fairlead manager reconfigure
 diagnose
 finds FAIL submitter "the instance's owner is uid $alice"
+finds FAIL 'manager of Flux' "as uid $alice: 'apply' is for root and submitters" 'manager reconfigure'
 sed -i "s/uid = $((alice + 1)) }/uid = $alice }/" "$config"
 expect_exit 0 fairlead manager reconfigure
 expect_exit 0 fx run sh -c "flux start -Sconf.shell_initrc=$flux/shell.lua \

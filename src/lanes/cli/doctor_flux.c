@@ -4,25 +4,25 @@
  * manager, with our jobtap plugin, is the first broker's: any broker asks it, but
  * what is in files is looked at where it counts.
  */
-#include <glob.h>
+#include <errno.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "fairlead.h"
 #include "lanes/cli/child.h"
 #include "lanes/cli/doctor_beside.h"
+#include "lanes/cli/doctor_flux_shell.h"
 #include "lanes/cli/flux/said.h"
+#include "lanes/cli/remote.h"
 
-#define PLUGINS       "/usr/lib/fairlead/flux" /* where ours are installed */
-#define JOBTAP        "jobtap plugin"
-#define SHELL         "shell plugin"
-#define LUA_BYTES_MAX 65536
+#define PLUGINS "/usr/lib/fairlead/flux" /* where ours are installed */
+#define JOBTAP  "jobtap plugin"
+#define MANAGER "manager of Flux"
 
 struct doctor_flux {
 	struct doctor *doctor;
@@ -324,100 +324,82 @@ static void check_settings(const struct doctor_flux *flux)
 			flux->jobtap.inside);
 }
 
-/* As the plugin has found it. */
-static void check_manager(const struct doctor_flux *flux)
+/*
+ * A request that changes nothing, and that the manager takes of root and
+ * submitters only: there is no grant 0. The connection stays the owner's.
+ */
+static int try_owner(const char *manager, uid_t owner,
+		     struct fairlead_error *ret_error)
 {
+	_auto_(fairlead_closep) struct fairlead *handle = NULL;
+	uid_t own = geteuid();
+	int result;
+
+	if (seteuid(owner) < 0)
+		return error_set(ret_error, -errno, "cannot become uid %u: %s",
+				 owner, strerror(errno));
+	result = fairlead_open(manager, &handle, ret_error);
+	if (result == 0)
+		result = fairlead_call(handle, "apply", "{\"grant_id\":0}",
+				       NULL, ret_error);
+	if (seteuid(own) < 0)
+		abort();
+	return handle && (result == -ENOENT || result == -EINVAL) ? 0 : result;
+}
+
+/* As the first broker's plugin has found it, and as its owner finds it. */
+static void check_manager(const struct doctor_flux *flux,
+			  const struct doctor_beside *beside)
+{
+	const char *manager = doctor_beside_manager(beside);
+	struct fairlead_error error;
+	int result;
+
 	if (*flux->jobtap.trouble)
-		doctor_say(flux->doctor, DOCTOR_FAIL, "manager of Flux",
+		doctor_say(flux->doctor, DOCTOR_FAIL, MANAGER,
 			   "start it, or fix 'manager' of [fairlead]",
 			   "the jobtap plugin: %s", flux->jobtap.trouble);
 	else if (flux->jobtap.is_up)
-		doctor_say(flux->doctor, DOCTOR_OK, "manager of Flux", NULL,
+		doctor_say(flux->doctor, DOCTOR_OK, MANAGER, NULL,
 			   "it answers the jobtap plugin");
+	if (flux->rank != 0 || (geteuid() != 0 && geteuid() != flux->owner)) {
+		doctor_say(flux->doctor, DOCTOR_SKIP, MANAGER,
+			   "retry on the machine of rank 0, as root or the "
+			   "instance's owner",
+			   "whether it answers uid %u is not known here",
+			   flux->owner);
+		return;
+	}
+	result = try_owner(manager, flux->owner, &error);
+	if (result == 0)
+		doctor_say(flux->doctor, DOCTOR_OK, MANAGER, NULL,
+			   "%s takes requests of uid %u", manager, flux->owner);
+	else
+		doctor_say(flux->doctor,
+			   result == -EAGAIN || result == -ESTALE ? DOCTOR_SKIP
+								  : DOCTOR_FAIL,
+			   MANAGER,
+			   result == -EPERM
+				   ? "give this uid to a 'submitter' of the "
+				     "manager's fairlead.conf, then 'fairlead "
+				     "manager reconfigure'"
+				   : "start it, or fix 'manager' of [fairlead]",
+			   "as uid %u: %s", flux->owner, error.text);
 }
 
 /* --- the shell plugin --- */
-
-/*
- * Does the file, in Lua, name the plugin? What else it does is not known without
- * running it.
- */
-static bool is_named(const char *path)
-{
-	_auto_(fclosep) FILE *file = fopen(path, "re");
-	_auto_(freep) char *text = memory_alloc(LUA_BYTES_MAX + 1);
-	const char *rest = text, *line;
-	size_t size;
-
-	if (file)
-		fread(text, 1, LUA_BYTES_MAX, file);
-	while ((line = text_line(&rest, &size))) {
-		size_t space = strspn(line, " \t");
-
-		if (strncmp(line + space, "--", 2) != 0 &&
-		    memmem(line, size, FLUX_SHELL_FILE,
-			   strlen(FLUX_SHELL_FILE)))
-			return true;
-	}
-	return false;
-}
-
-/* The first file of the pattern that names the plugin. The caller frees it. */
-static char *find_named(const char *folder, const char *pattern)
-{
-	_auto_(freep) char *whole = memory_format("%s/%s", folder, pattern);
-	char *named = NULL;
-	glob_t found = { 0 };
-
-	if (glob(whole, 0, NULL, &found) == 0)
-		for (size_t i = 0; i < found.gl_pathc && !named; i++)
-			if (is_named(found.gl_pathv[i]))
-				named = memory_text(found.gl_pathv[i]);
-	globfree(&found);
-	return named;
-}
-
-/* Shells load plugins that files in Lua name, and all of some folders. */
-static char *find_shell_plugin(const char *initrc, char *folders)
-{
-	_auto_(freep) char *copy = memory_text(initrc);
-	const char *folder;
-	char *found = is_named(initrc)
-			      ? memory_text(initrc)
-			      : find_named(dirname(copy), "lua.d/*.lua");
-
-	while (!found && (folder = strsep(&folders, ":"))) {
-		found = memory_format("%s/" FLUX_SHELL_FILE, folder);
-		if (access(found, F_OK) < 0)
-			free(take_ptr(found));
-	}
-	return found;
-}
 
 static void check_shell(const struct doctor_flux *flux)
 {
 	_auto_(freep) char *initrc = attribute(flux, "conf.shell_initrc");
 	_auto_(freep) char *folders = attribute(flux, "conf.shell_pluginpath");
-	_auto_(freep) char *found = NULL;
 
-	if (!flux->is_node) {
-		doctor_say(flux->doctor, DOCTOR_SKIP, SHELL, "retry on a node",
-			   "Flux runs no jobs on this machine");
-		return;
-	}
-	if (initrc && folders)
-		found = find_shell_plugin(initrc, folders);
-	if (found)
-		doctor_say(flux->doctor, DOCTOR_OK, SHELL, NULL,
-			   "job shells load it by %s", found);
+	if (flux->is_node)
+		doctor_flux_shell(flux->doctor, flux->owner, initrc, folders);
 	else
-		doctor_say(
-			flux->doctor, DOCTOR_FAIL, SHELL,
-			"link " PLUGINS "/fairlead.lua into the folder "
-			"lua.d beside the shells' initrc.lua",
-			"neither %s nor lua.d beside it names " FLUX_SHELL_FILE
-			": tasks do not know their lane",
-			initrc ? initrc : "initrc.lua");
+		doctor_say(flux->doctor, DOCTOR_SKIP, "shell plugin",
+			   "retry on a node",
+			   "Flux runs no jobs on this machine");
 }
 
 static void check_beside(const struct doctor_flux *flux)
@@ -434,7 +416,7 @@ static void check_beside(const struct doctor_flux *flux)
 
 	doctor_beside_user(&beside, "the instance's owner", flux->owner);
 	if (flux->is_loaded)
-		check_manager(flux);
+		check_manager(flux, &beside);
 	doctor_beside_drain(&beside);
 	doctor_beside_nodes(&beside, flux->nodes);
 }

@@ -38,7 +38,7 @@ bool flux_list_has(const char *text, const char *file)
 }
 
 /* Of flux-coral2: cray-slingshot.so; with another spelling in other releases. */
-static bool is_rival(const char *file)
+bool flux_is_rival(const char *file)
 {
 	return strcmp(file, FLUX_JOBTAP_FILE) != 0 &&
 	       strcmp(file, FLUX_SHELL_FILE) != 0 && strstr(file, "slingshot");
@@ -52,7 +52,7 @@ char *flux_list_rival(const char *text)
 	while ((line = take_line(&text, &size))) {
 		_auto_(freep) char *file = strndup(line, size);
 
-		if (file && is_rival(file))
+		if (file && flux_is_rival(file))
 			return take_ptr(file);
 	}
 	return NULL;

@@ -25,6 +25,8 @@ bool flux_list_has(const char *text, const char *file);
  * NULL: there is none. The caller frees it.
  */
 char *flux_list_rival(const char *text);
+/* By its name alone. */
+bool flux_is_rival(const char *file);
 
 /*
  * Does the configuration, as `flux config get` prints it, have the job manager
