@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A second manager starts on a copy of the journal, with the same key. It can give
-# nothing to anybody; the first one stops where it meets the epoch of the second,
-# and is above it after a recovery. Lanes of running jobs outlive all of it.
+# A second manager starts on a copy of the journal, with the same key. It can
+# reserve, but make no lane; the first one stops where it meets the epoch of the
+# second, and is above it after a recovery. Lanes of running jobs outlive it.
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -40,6 +40,13 @@ wait_for second status
 expect_exit 0 second status
 expect_error 'another manager may be running'
 holds "$(second status --json)" '.nodes.up == 0'
+run second doctor --config "$work/second.conf" --json
+holds "$out" '[.findings[] | select(.check == "manager" and .level == "FAIL"
+	and (.text | test("no node has registered")))] != []'
+FAIRLEAD_SOCKET=$second_socket reserve jm/second n0 >"$work/second.grant"
+expect_exit 75 second apply "$(<"$work/second.grant")"
+expect_error "n0: not connected"
+expect_objects 1 n0 n1
 wait_for knows_epoch $((first + 1))
 
 it 'the first one meets its epoch, stops, and says how to go on'
