@@ -7,9 +7,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +22,18 @@
 void secret_hide_process(void)
 {
 	prctl(PR_SET_DUMPABLE, 0);
+}
+
+/* Under a limit, unless CAP_IPC_LOCK lifts it, later allocations would fail. */
+int secret_lock_process(void)
+{
+	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+
+	if ((setrlimit(RLIMIT_MEMLOCK, &none) < 0 &&
+	     prctl(PR_CAPBSET_READ, CAP_IPC_LOCK) != 1) ||
+	    mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0)
+		return -errno;
+	return 0;
 }
 
 int secret_open(const char *path, int *ret_fd, struct fairlead_error *ret_error)

@@ -24,6 +24,12 @@
 void secret_hide_process(void);
 
 /*
+ * Keep all of this process's memory out of swap, where keys are in many places.
+ * For root. -EPERM, -ENOMEM: RLIMIT_MEMLOCK is too low, and cannot be raised.
+ */
+int secret_lock_process(void);
+
+/*
  * Read a whole file that is root's or ours. Its size, at most capacity; or
  * -EPERM when it is somebody else's, others can use it, or it is no regular
  * file; -EFBIG, -ELOOP, -ENOENT, ...

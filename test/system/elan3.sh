@@ -125,7 +125,8 @@ locked_kb() { # locked_kb PID
 	sed -n 's/^VmLck:[\t ]*\([0-9]*\) kB$/\1/p' "/proc/$1/status"
 }
 if [ "$sanitizer" = none ]; then
-	for pid in "$(pid_of manager)" "$(agent_pid n2)" "$(guard_pid n2)"; do
+	for pid in "$(pid_of manager)" "$(agent_pid n2)" "$(guard_pid n2)" \
+		"$(pid_of n2 rms)"; do
 		[ "$(locked_kb "$pid")" -gt 0 ] || fail "process $pid has locked no memory"
 	done
 else

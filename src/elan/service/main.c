@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fairlead-rms: the program descriptions of one node. */
 #include <sodium.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,12 @@ static int run_daemon(const struct rms_options *options)
 	umask(022); /* everyone may find the socket, and see cgroups */
 	secret_hide_process();
 	sys_log_init(&log, "fairlead-rms", LOG_LEVEL_INFO);
+	result = secret_lock_process();
+	if (result < 0)
+		log_warning(&log,
+			    "keys are not locked in memory, and may be swapped "
+			    "error=\"%s\"",
+			    strerror(-result));
 	if (sodium_init() < 0) {
 		log_error(&log, "libsodium cannot be used");
 		return EXIT_FAILED;

@@ -168,6 +168,8 @@ int endpoint_open(const struct endpoint_options *options,
 	endpoint->progressed = options->progressed;
 	endpoint->ctx = options->ctx;
 	hop_init(&endpoint->hop, options->nid);
+	keys_lock(&endpoint->hop.keys, sizeof(endpoint->hop.keys),
+		  options->log);
 	result = instance_open(endpoint, options, ret_error);
 	if (result == 0)
 		result = address_get(endpoint, options->provider, ret_error);

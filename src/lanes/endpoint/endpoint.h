@@ -23,6 +23,7 @@ struct endpoint;
 
 struct endpoint_options {
 	uv_loop_t *loop;
+	const struct log *log; /* may be NULL */
 	uint64_t nid;
 	const char *provider; /* of libfabric */
 	const char *host;     /* numeric, of this machine */

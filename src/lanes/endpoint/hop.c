@@ -108,7 +108,6 @@ void hop_init(struct hop *hop, uint64_t nid)
 		},
 		.nid = nid,
 	};
-	keys_lock(&hop->keys, sizeof(hop->keys), NULL);
 }
 
 void hop_fini(struct hop *hop)

@@ -22,7 +22,10 @@ struct hop {
 	struct hop_keys keys;
 };
 
-/* Without keys nothing verifies, and peers refuse what it seals. */
+/*
+ * Without keys nothing verifies, and peers refuse what it seals. A daemon locks
+ * `keys` (keys_lock); hop_fini() unlocks them.
+ */
 void hop_init(struct hop *hop, uint64_t nid);
 void hop_fini(struct hop *hop);
 /* These from now on; copied. */

@@ -414,7 +414,7 @@ int manager_start(const struct manager_options *options,
 	manager->prepare.data = manager;
 	manager->timer.data = manager;
 	manager->open_count = 2;
-	keys_lock(&manager->hops, sizeof(manager->hops), NULL);
+	keys_lock(&manager->hops, sizeof(manager->hops), manager->log);
 	result = start(manager, options, ret_error);
 	if (result < 0) {
 		stop_worker(manager);

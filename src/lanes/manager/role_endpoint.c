@@ -71,6 +71,7 @@ int role_endpoint_open(struct manager *manager, uint64_t epoch,
 	};
 	struct endpoint_options options = {
 		.loop = manager->loop,
+		.log = manager->log,
 		.nid = NID_MANAGER,
 		.provider = config->fabric.provider,
 		.started = epoch,

@@ -75,7 +75,7 @@ void hop_keys_fini(struct hop_keys *keys);
 /*
  * Keep a struct with keys out of swap and core files until keys_unlock(), which
  * wipes it. Where RLIMIT_MEMLOCK leaves no room the keys are used all the same;
- * the log says so once. log: NULL where another struct of the process has it.
+ * the log says so once. log: may be NULL.
  */
 void keys_lock(void *keys, size_t size, const struct log *log);
 void keys_unlock(void *keys, size_t size);

@@ -31,11 +31,15 @@ void node_keys_hops(const struct node_keys *keys, struct hop_keys *ret_hops)
 
 void keys_lock(void *keys, size_t size, const struct log *log)
 {
-	if (sodium_mlock(keys, size) < 0 && log != NULL)
-		log_warning(log,
-			    "keys are not locked in memory, and may be swapped "
-			    "error=\"%s\"",
-			    strerror(errno));
+	static bool is_logged;
+
+	if (sodium_mlock(keys, size) == 0 || log == NULL || is_logged)
+		return;
+	is_logged = true;
+	log_warning(log,
+		    "keys are not locked in memory, and may be swapped "
+		    "error=\"%s\"",
+		    strerror(errno));
 }
 
 void keys_unlock(void *keys, size_t size)

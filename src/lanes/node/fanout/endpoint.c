@@ -110,6 +110,7 @@ static int open_endpoint(struct node_endpoint *node, const char *local,
 	};
 	struct endpoint_options options = {
 		.loop = node->loop,
+		.log = node->log,
 		.nid = node->nid,
 		.provider = node->fabric->provider,
 		.host = node->place.host,

@@ -207,7 +207,7 @@ int guard_create(const struct guard_config *config, struct guard **ret_guard,
 	int result;
 
 	guard->config = *config;
-	keys_lock(&guard->keys, sizeof(guard->keys), NULL);
+	keys_lock(&guard->keys, sizeof(guard->keys), config->log);
 	result = keys_load(guard, ret_error);
 	if (result < 0)
 		return result;

@@ -62,6 +62,7 @@ struct guard_config {
 	struct rng_seam rng;
 	const struct guard_ops *ops;
 	void *ops_ctx;
+	const struct log *log; /* may be NULL */
 };
 
 /*

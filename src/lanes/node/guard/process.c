@@ -195,6 +195,7 @@ static int process_begin(struct process *process,
 		.rng = { .ops = &rng_ops },
 		.ops = &ops,
 		.ops_ctx = process,
+		.log = options->log,
 	};
 	int result;
 
