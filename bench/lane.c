@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What lanes of the driver `ethernet` cost: between two nodes with a veth between
- * them, by level of enforcement and by number of lanes. Everything that
+ * What lanes of the driver `ethernet` cost: between two nodes with a veth
+ * between them, by level of enforcement and by number of lanes. Everything that
  * is compared is measured in turns, in one run.
  *
  * Usage: lane traffic FOLDER LANES ROUNDS PACKETS SLICES MILLISECONDS

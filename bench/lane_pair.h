@@ -70,8 +70,8 @@ void pair_be_owner(void);
 void pair_be_root(void);
 
 /*
- * From now on each node receives on a processor of its own, as two machines would:
- * the first node on the first, the other on the second one.
+ * From now on each node receives on a processor of its own, as two machines
+ * would: the first node on the first, the other on the second one.
  */
 void pair_part(const struct pair *pair);
 

@@ -66,7 +66,7 @@ void rounds_kill(struct rounds *rounds);
 /*
  * Wait for all children; print one JSON object: ns of the first round, of the
  * best and of the median one, and of one round cpu_ns and switches (of context)
- * of all processes, warm-up left out; which part of the machine was busy; reach_best_ns and reach_median_ns if they
- * are known; and what was noted.
+ * of all processes, warm-up left out; which part of the machine was busy;
+ * reach_best_ns and reach_median_ns if they are known; and what was noted.
  */
 void rounds_report(struct rounds *rounds);

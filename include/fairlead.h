@@ -101,12 +101,12 @@ struct fairlead_grant;
  * others are waiting to be let in; -EACCES when the socket's mode forbids it;
  * -ENAMETOOLONG.
  *
- * USER, a name or a number, is the manager's user (default: fairlead); answers of
- * other users are refused. munged is asked at its default socket, or at the
- * one that FAIRLEAD_MUNGE_SOCKET names. Names of hosts and users are looked
- * up, which may wait; numbers are not. Whether there is a manager shows when
- * the first call is processed. -EINVAL: no such address or user; -ENXIO: no
- * such host; -ENOPKG: libmunge is not installed. Calls then also fail with
+ * USER, a name or a number, is the manager's user (default: fairlead); answers
+ * of other users are refused. munged is asked at its default socket, or at the
+ * one that FAIRLEAD_MUNGE_SOCKET names. Names of hosts and users are looked up,
+ * which may wait; numbers are not. Whether there is a manager shows when the
+ * first call is processed. -EINVAL: no such address or user; -ENXIO: no such
+ * host; -ENOPKG: libmunge is not installed. Calls then also fail with
  * -EHOSTDOWN: munged does not answer, or -EKEYREJECTED: it refuses; and after
  * -EPROTO, too, it is not known whether they were done.
  */

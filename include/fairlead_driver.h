@@ -106,8 +106,9 @@ struct fairlead_plan {
 	/* Runs that are wanted, one at most of each pool of runs. */
 	struct fairlead_run runs[FAIRLEAD_POOLS_MAX];
 	/*
-	 * Random bytes that are drawn for the lane, at most FAIRLEAD_SECRET_MAX,
-	 * for `pack`. The job has at most FAIRLEAD_SECRET_NODES_MAX nodes then.
+	 * Random bytes that are drawn for the lane, at most
+	 * FAIRLEAD_SECRET_MAX, for `pack`. The job has at most
+	 * FAIRLEAD_SECRET_NODES_MAX nodes then.
 	 */
 	uint32_t secret_size;
 	/* False: when a pool cannot give them, the job goes on without. */
@@ -218,9 +219,9 @@ struct fairlead_manager_ops {
 	 * lane's members: the places that its nodes have reported last, in the
 	 * order of its host list. Places come from nodes and are not to be
 	 * trusted. The caller frees *ret_bytes; at most FAIRLEAD_MEMBERS_MAX
-	 * bytes. -EINVAL with a text that names the node, when one has
-	 * reported none or they do not go together: the apply fails with it, and no
-	 * node is asked. -ENOMEM.
+	 * bytes. -EINVAL with a text that names the node, when one has reported
+	 * none or they do not go together: the apply fails with it, and no node
+	 * is asked. -ENOMEM.
 	 */
 	int (*assemble)(void *state, const struct fairlead_lane *lane,
 			const char *const *nodes,
@@ -275,8 +276,8 @@ struct fairlead_object {
 };
 
 /*
- * At the beginning of a summary, before a name for how other users are kept out of
- * lanes, of [a-z0-9+-], at most 15: nodes are counted by it.
+ * At the beginning of a summary, before a name for how other users are kept out
+ * of lanes, of [a-z0-9+-], at most 15: nodes are counted by it.
  */
 #define FAIRLEAD_SUMMARY_LEVEL "enforcement "
 
@@ -297,7 +298,10 @@ struct fairlead_warnings {
 	void (*add)(struct fairlead_warnings *warnings, const char *text);
 };
 
-/* A lane that is taken back together with others. All but the answer is borrowed. */
+/*
+ * A lane that is taken back together with others. All but the answer is
+ * borrowed.
+ */
 struct fairlead_revocation {
 	const struct fairlead_lane *lane;
 	const struct fairlead_record *record;
@@ -445,9 +449,9 @@ struct fairlead_driver {
 	 */
 	const struct fairlead_settings *settings;
 	/*
-	 * Variables that `env` sets or unsets, ended by NULL. Nobody but Fairlead
-	 * sets those that begin with FAIRLEAD_, or with the driver's name in
-	 * capitals and _: one of them shows that there is a lane.
+	 * Variables that `env` sets or unsets, ended by NULL. Nobody but
+	 * Fairlead sets those that begin with FAIRLEAD_, or with the driver's
+	 * name in capitals and _: one of them shows that there is a lane.
 	 */
 	const char *const *variables;
 	/* The event of a lane, as `describe` names it; NULL: the driver's name. */

@@ -214,8 +214,8 @@ int rms_getprgid(pid_t pid, int *id);
  * what it has forked before stays where it is.
  *
  * Adding is for root and the owner; the owner's process has to be the owner's
- * with all its uids, and in the cgroup in which the program was made, not
- * below it. Removing is for root; where rms_ptrack_enabled() is 0, for the owner too.
+ * with all its uids, and in the cgroup in which the program was made, not below
+ * it. Removing is for root; where rms_ptrack_enabled() is 0, for the owner too.
  *
  * ESRCH   no such program or process; it is a member of one already (adding),
  *         or not of this one (removing)
@@ -267,9 +267,9 @@ int rms_prgresume(int id);
 int rms_prgaddcap(int id, int index, const struct elan_capability *cap);
 /*
  * Give a program all capabilities that were deposited for it on this node: for
- * its number and its owner, under indices from 0 on. A lane's driver knows their
- * keys; who starts the job need not. Again is no error. RMS had no such call.
- * Root and the owner.
+ * its number and its owner, under indices from 0 on. A lane's driver knows
+ * their keys; who starts the job need not. Again is no error. RMS had no such
+ * call. Root and the owner.
  *
  * ESRCH   no such program
  * EACCES  not for this caller; or they are being taken back
@@ -373,9 +373,9 @@ int rms_getcorepath(pid_t pid, char *path, int maxlen);
 
 /*
  * What the Elan libraries did with a capability, as far as it takes to use one:
- * RMS had no such calls. A *port* is a place at which a process is attached; who
- * is attached by the same capability can send to it, by *rank* (its number among
- * the virtual processes, as RMS_RANK), and nobody else can.
+ * RMS had no such calls. A *port* is a place at which a process is attached;
+ * who is attached by the same capability can send to it, by *rank* (its number
+ * among the virtual processes, as RMS_RANK), and nobody else can.
  */
 #define RMS_MESSAGE_MAX 8192 /* bytes of a message */
 
@@ -405,10 +405,10 @@ int rms_attach(const struct elan_capability *cap, int rail,
  */
 int rms_detach(struct rms_port *port);
 /*
- * Send to a rank, and wait until the message is in the receiver's hands; at most
- * timeout_ms milliseconds, or for ever when that is below 0. One thread after
- * the other. Messages from one port to another come in the order in which they
- * were sent, and once. There may be nobody yet, or nobody who receives.
+ * Send to a rank, and wait until the message is in the receiver's hands; at
+ * most timeout_ms milliseconds, or for ever when that is below 0. One thread
+ * after the other. Messages from one port to another come in the order in which
+ * they were sent, and once. There may be nobody yet, or nobody who receives.
  *
  * EINVAL        the capability has no such rank
  * EMSGSIZE      size is above RMS_MESSAGE_MAX

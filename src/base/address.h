@@ -18,8 +18,8 @@ int address_parse(const char *text, struct address *ret_address,
 		  struct fairlead_error *ret_error);
 /*
  * Where to be reached: a numeric address, in brackets or not, or the name of an
- * interface (which is not looked up), each with ":PORT" or not (0). -EINVAL with
- * a text.
+ * interface (which is not looked up), each with ":PORT" or not (0). -EINVAL
+ * with a text.
  */
 int address_parse_listen(const char *text, struct address *ret_address,
 			 struct fairlead_error *ret_error);

@@ -20,7 +20,10 @@
 int error_set(struct fairlead_error *error, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Put "text: " before the text that is there. error is not NULL. Returns error->code. */
+/*
+ * Put "text: " before the text that is there. error is not NULL. Returns
+ * error->code.
+ */
 int error_prefix(struct fairlead_error *error, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -100,11 +100,11 @@ static inline bool net_is_over(const struct net_seam *net, uint64_t peer)
 }
 
 /*
- * Files besides the manager's journal that have to survive a crash: small ones that are
- * replaced as a whole, and locks. Paths are NUL terminated and borrowed. What
- * is made is readable by the owner only (0700, 0600), and a file that others
- * could read no longer is. Every change is on disk when the call returns. All
- * return 0 or a count, or a negative errno.
+ * Files besides the manager's journal that have to survive a crash: small ones
+ * that are replaced as a whole, and locks. Paths are NUL terminated and
+ * borrowed. What is made is readable by the owner only (0700, 0600), and a file
+ * that others could read no longer is. Every change is on disk when the call
+ * returns. All return 0 or a count, or a negative errno.
  */
 struct file_ops {
 	/* Make a directory unless it is there; its parent has to exist. */

@@ -28,8 +28,9 @@ void route_read(struct reader *reader, struct route *ret_route);
 /* Does it lead somewhere, in the form in which it would be encoded. */
 bool route_is_valid(const struct route *route);
 /*
- * All of them; the caller frees *ret_routes, which is NULL where there are none.
- * -EINVAL: it is none, too many, or would not be encoded the same; -ENOMEM.
+ * All of them; the caller frees *ret_routes, which is NULL where there are
+ * none. -EINVAL: it is none, too many, or would not be encoded the same;
+ * -ENOMEM.
  */
 int routes_decode(const void *bytes, size_t size, struct route **ret_routes,
 		  size_t *ret_count);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * CLOCK_BOOTTIME, so that a deadline passes while a machine sleeps: its peers
- * went on. In nanoseconds CLOCK_MONOTONIC, as libraries' users know it: what
- * is that short is no matter of sleeping machines. No clock can fail on Linux with a valid pointer.
+ * went on. In nanoseconds CLOCK_MONOTONIC, as libraries' users know it: what is
+ * that short is no matter of sleeping machines. No clock can fail on Linux with
+ * a valid pointer.
  */
 #include "sys/clock.h"
 

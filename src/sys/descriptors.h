@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many descriptors this process may have open, and what for. Anybody who can
- * connect can use up the descriptors for connections; so each part has its own
- * share, and clients and the daemon's own files keep theirs.
+ * How many descriptors this process may have open, and what for. Anybody who
+ * can connect can use up the descriptors for connections; so each part has its
+ * own share, and clients and the daemon's own files keep theirs.
  */
 #pragma once
 

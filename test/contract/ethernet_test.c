@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * `ethernet` against the contract, on the real kernel: each case has a network
- * namespace of its own with two NICs. The owner's processes really bind and send;
- * an object is held by a class of somebody else's below the lane's own, which the
- * kernel does not delete.
+ * namespace of its own with two NICs. The owner's processes really bind and
+ * send; an object is held by a class of somebody else's below the lane's own,
+ * which the kernel does not delete.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records of lanes, as a node's journal gives them back: refused with a text, or
- * the variables that are added again to the same bytes.
+ * Records of lanes, as a node's journal gives them back: refused with a text,
+ * or the variables that are added again to the same bytes.
  */
 #include <errno.h>
 

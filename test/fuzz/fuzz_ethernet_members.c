@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Members of a lane, as a node is given them: refused, or within the limits, with
- * names for each node; and what is encoded of them is read back as the same.
+ * Members of a lane, as a node is given them: refused, or within the limits,
+ * with names for each node; and what is encoded of them is read back as the
+ * same.
  */
 #include <errno.h>
 

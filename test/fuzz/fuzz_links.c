@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Texts of links, and the same as a lane: refused with a text, or each link written
- * and read again, and confined.
+ * Texts of links, and the same as a lane: refused with a text, or each link
+ * written and read again, and confined.
  */
 #include <stdlib.h>
 

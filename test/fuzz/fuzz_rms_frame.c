@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Datagrams to an adapter, from anybody: refused, or what they say is sealed to
- * the same; and an adapter with two attached processes does not deliver one that
- * nobody sealed. Input: one datagram; its first byte is changed to the version.
- * A first byte above 127: it is sealed with the key before it is received, and
- * may be delivered.
+ * the same; and an adapter with two attached processes does not deliver one
+ * that nobody sealed. Input: one datagram; its first byte is changed to the
+ * version. A first byte above 127: it is sealed with the key before it is
+ * received, and may be delivered.
  */
 #include <sodium.h>
 

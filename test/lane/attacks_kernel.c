@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sockets that the kernel makes by itself have nobody's uid: those of tunnels,
- * and those by which AF_RXRPC, AF_RDS and AF_SMC carry what users send. Here they
- * are a tunnel's and multipath TCP's, which every kernel has.
+ * and those by which AF_RXRPC, AF_RDS and AF_SMC carry what users send. Here
+ * they are a tunnel's and multipath TCP's, which every kernel has.
  */
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Usage: attacks_test LEVEL FAMILY: what keeps other users out (world.h), and what
- * VXLAN goes over, 4 or 6. Each attack is shown to work where nothing keeps
- * anybody out, and then to fail; or to work still, where its level is above
- * this one. All over each of two rails, with IPv4 and IPv6 in the lane.
+ * Usage: attacks_test LEVEL FAMILY: what keeps other users out (world.h), and
+ * what VXLAN goes over, 4 or 6. Each attack is shown to work where nothing
+ * keeps anybody out, and then to fail; or to work still, where its level is
+ * above this one. All over each of two rails, with IPv4 and IPv6 in the lane.
  */
 #include <stdio.h>
 #include <stdlib.h>

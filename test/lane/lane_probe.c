@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lane-probe [--uid UID] [--netns FILE] [--device NAME] [--from ADDRESS] VERB ...
+ * lane-probe [--uid UID] [--netns FILE] [--device NAME] [--from ADDRESS] VERB
+ * ...
  *
  *	tcp-connect ADDRESS PORT        until there is a connection, or none
  *	tcp-listen ADDRESS PORT         until somebody has connected
@@ -8,8 +9,8 @@
  *	udp-receive ADDRESS PORT        until something has come
  *	raw-vxlan PEER PORT VNI MAC FROM TO TO-PORT TEXT
  *
- * What a user of a network namespace can do, for scripts: who waits says so in a
- * first line, "ready". The last line says how it ended. Exit codes: 0 done, 1
+ * What a user of a network namespace can do, for scripts: who waits says so in
+ * a first line, "ready". The last line says how it ended. Exit codes: 0 done, 1
  * refused, 2 the command line is wrong.
  */
 #include <errno.h>

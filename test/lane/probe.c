@@ -62,8 +62,8 @@ static int become(const struct probe_actor *actor)
 }
 
 /*
- * Before the user changes: what it keeps. Linux 6.18 lets nobody name a way over
- * IPv4 without CAP_NET_RAW; older ones let everybody.
+ * Before the user changes: what it keeps. Linux 6.18 lets nobody name a way
+ * over IPv4 without CAP_NET_RAW; older ones let everybody.
  */
 static int raw_keep(void)
 {

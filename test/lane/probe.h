@@ -71,8 +71,8 @@ size_t probe_forge(const struct probe_forgery *forgery,
 
 /*
  * A datagram of UDP in two fragments, each with its IP header, for a raw socket
- * to send; to.port is to be 0 there. In neither is UDP's header to be found over
- * IPv6: before it are two headers with options, one in each fragment.
+ * to send; to.port is to be 0 there. In neither is UDP's header to be found
+ * over IPv6: before it are two headers with options, one in each fragment.
  */
 #define PROBE_PIECES_COUNT 2
 #define PROBE_PIECE_MAX    (PROBE_FORGED_MAX + 64)

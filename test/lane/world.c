@@ -207,7 +207,8 @@ static void host_make(struct world *world, enum world_host host)
 
 /*
  * A pair of devices between namespaces, the first of them where the caller is,
- * or a host's. The namespaces are named by the descriptors that this process has.
+ * or a host's. The namespaces are named by the descriptors that this process
+ * has.
  */
 static void pair_make(const struct world *world, const char *name,
 		      enum world_host host, const char *host_name,

@@ -3,8 +3,9 @@
  * Root, with the duties of an operator: looks, drains, fences what is dead,
  * changes the configuration and the keys, and mends in the end. An operator's
  * word is always true here: a node that is fenced or waived has no power, and
- * gets none before that is answered. (One about a node that is up may be untrue,
- * and do no harm; but who is up when it arrives is not known here: core/model.)
+ * gets none before that is answered. (One about a node that is up may be
+ * untrue, and do no harm; but who is up when it arrives is not known here:
+ * core/model.)
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An Elan beside the NICs, in every fifth seed: the shipped manager half of elan3,
- * and a node half that has lanes and nothing else. The watcher is called for each
- * lane as an apply has it, before the lane is made: contexts that two lanes have
- * are not refused here, since they are the manager's to keep apart.
+ * An Elan beside the NICs, in every fifth seed: the shipped manager half of
+ * elan3, and a node half that has lanes and nothing else. The watcher is called
+ * for each lane as an apply has it, before the lane is made: contexts that two
+ * lanes have are not refused here, since they are the manager's to keep apart.
  *
- * Node nI has ElanID elan_id(I). A lane is a service of ELAN_DEVICE whose number
- * is its program, and whose identifiers are its contexts.
+ * Node nI has ElanID elan_id(I). A lane is a service of ELAN_DEVICE whose
+ * number is its program, and whose identifiers are its contexts.
  */
 #pragma once
 

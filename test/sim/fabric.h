@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An interconnect that exists here only: `fabric`. On a node a lane is one object
- * with the lane's identifier, on a device that never fails.
+ * An interconnect that exists here only: `fabric`. On a node a lane is one
+ * object with the lane's identifier, on a device that never fails.
  *
  * A node's place changes now and then when it is asked for, and has a number
  * that rises; at times it has none to tell. The members of a lane are the

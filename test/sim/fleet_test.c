@@ -2,8 +2,8 @@
 /*
  * Commands to very many nodes: what the engine has for them (manager/fanout)
  * over what ships below it, on a core for each node. The nodes are cheap: each
- * answers "done" at once, with its own key, and combines answers as an agent does.
- * FAIRLEAD_TEST=long: there are always 10,000; else at least once.
+ * answers "done" at once, with its own key, and combines answers as an agent
+ * does. FAIRLEAD_TEST=long: there are always 10,000; else at least once.
  */
 #include "lanes/manager/fanout/fanout.h"
 

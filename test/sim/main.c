@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test/sim/run: whole clusters, one a seed. Seeds are shared out among --jobs
- * processes, each of which tells its coverage to the first one. The exit
- * status is WORLD_EXIT_BROKEN when an invariant was broken, and 1 when something
- * that was to be tried never happened, or the run itself failed.
+ * processes, each of which tells its coverage to the first one. The exit status
+ * is WORLD_EXIT_BROKEN when an invariant was broken, and 1 when something that
+ * was to be tried never happened, or the run itself failed.
  */
 #include <errno.h>
 #include <getopt.h>

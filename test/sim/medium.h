@@ -54,8 +54,8 @@ void medium_run(struct medium *medium, uint64_t until_ns);
 
 scoll_t *medium_join(struct medium *medium, const struct medium_member *member);
 /*
- * As a process that is killed: nobody is notified, and no callback is called. NULL
- * is allowed.
+ * As a process that is killed: nobody is notified, and no callback is called.
+ * NULL is allowed.
  */
 void medium_leave(scoll_t *scoll);
 struct transport_sim_port *medium_port(const scoll_t *scoll);

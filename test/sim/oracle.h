@@ -2,8 +2,8 @@
 /*
  * The oracle: it sees the hardware of all nodes, what the guards obeyed, what
  * nodes reported to the manager, and what it answered to clients, and checks
- * what always holds (ARCHITECTURE.md) on its own. It believes none of the code that
- * is tested but the layout of messages.
+ * what always holds (ARCHITECTURE.md) on its own. It believes none of the code
+ * that is tested but the layout of messages.
  */
 #pragma once
 

@@ -667,7 +667,10 @@ static void pools_shown(struct oracle *oracle, const json_t *answer)
 {
 	const json_t *pools = json_object_get(answer, "pools");
 
-	/* A manager with an old journal does not know yet, or was just recovered. */
+	/*
+	 * A manager with an old journal does not know yet, or was just
+	 * recovered.
+	 */
 	if (oracle->is_recovering || oracle->world->is_paused)
 		return;
 	check_pool(oracle, pools, "slingshot", "vni");

@@ -67,8 +67,8 @@ struct oracle {
 bool lane_is_certain(const struct lane *lane);
 bool lane_has_id(const struct lane *lane, uint32_t id);
 /*
- * No identifier may be both lanes': they are of one interconnect, and on an Elan
- * the ranges of their nodes meet.
+ * No identifier may be both lanes': they are of one interconnect, and on an
+ * Elan the ranges of their nodes meet.
  */
 bool lanes_meet(const struct lane *a, const struct lane *b);
 /* A service with this identifier of another lane that meets, or NULL. */

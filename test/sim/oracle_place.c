@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The members of a lane. Each node of it gets the places of all its nodes, in
- * the order of the host list. None is older than what the node had reported
- * to this manager when the apply was asked for, and each was reported once. Where
+ * the order of the host list. None is older than what the node had reported to
+ * this manager when the apply was asked for, and each was reported once. Where
  * there is none, the node may have reported none.
  */
 #include <string.h>
@@ -105,8 +105,8 @@ static bool is_same_key(const struct elan_userkey *a,
 }
 
 /*
- * All nodes of a lane are given the same key, which is no other lane's: who has the
- * capability of one program has nothing of another one's.
+ * All nodes of a lane are given the same key, which is no other lane's: who has
+ * the capability of one program has nothing of another one's.
  */
 void oracle_elan_joined(struct oracle *oracle, struct node *node,
 			uint64_t grant_id, const struct elan_userkey *key)

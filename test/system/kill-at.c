@@ -6,8 +6,8 @@
  * up visits every point at which a crash makes a difference.
  *
  * Says "attached" when the process is being watched, and then "killed at NAME";
- * "gone" when the process ended by itself. Ended by a signal it lets the process
- * go on.
+ * "gone" when the process ended by itself. Ended by a signal it lets the
+ * process go on.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * without-netfilter PROGRAM [ARGUMENT...]: as if the kernel had no netfilter. It
- * then refuses netfilter's sockets, and here a filter of system calls does, with
- * the same error.
+ * without-netfilter PROGRAM [ARGUMENT...]: as if the kernel had no netfilter.
+ * It then refuses netfilter's sockets, and here a filter of system calls does,
+ * with the same error.
  */
 #include <errno.h>
 #include <linux/filter.h>

@@ -4,9 +4,9 @@
  * by the same capability. A *port* is such a process's place, its rank on one
  * rail. Pure: datagrams, processes, time and random bytes come through seams.
  *
- * A port has one message under way. It is *taken* when it is in the hands of the
- * receiver's node, which has it once, and is repeated until that has said so.
- * What an attacker keeps of an earlier time is refused: a receiver draws an
+ * A port has one message under way. It is *taken* when it is in the hands of
+ * the receiver's node, which has it once, and is repeated until that has said
+ * so. What an attacker keeps of an earlier time is refused: a receiver draws an
  * incarnation for each port, which it sends on request and without which it
  * takes nothing; and of one sender it takes only what comes after, by epoch and
  * sequence.
@@ -59,8 +59,8 @@ struct adapter_place {
 };
 
 /*
- * place is copied. -ENODEV: it is not known which of the capability's nodes this
- * is; -ENOENT: the capability has no virtual process there.
+ * place is copied. -ENODEV: it is not known which of the capability's nodes
+ * this is; -ENOENT: the capability has no virtual process there.
  */
 int adapter_open(struct adapter *adapter, const struct adapter_place *place,
 		 void *port_ctx, struct adapter_port **ret_port);
@@ -68,9 +68,9 @@ int adapter_open(struct adapter *adapter, const struct adapter_place *place,
 void adapter_close(struct adapter_port *port);
 uint32_t adapter_rank(const struct adapter_port *port);
 /*
- * Send to a rank; there is an answer later, or from within: 0, when it is taken;
- * -ETIMEDOUT: nobody took it in time, as far as is known; -EINVAL: no such rank;
- * -EMSGSIZE; -EBUSY: one is under way; -EHOSTUNREACH: the address of
+ * Send to a rank; there is an answer later, or from within: 0, when it is
+ * taken; -ETIMEDOUT: nobody took it in time, as far as is known; -EINVAL: no
+ * such rank; -EMSGSIZE; -EBUSY: one is under way; -EHOSTUNREACH: the address of
  * that node's adapter is not known.
  */
 void adapter_send(struct adapter_port *port, uint32_t to, uint64_t timeout_ms,

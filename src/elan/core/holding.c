@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Capabilities of programs, and what members have set of them. What a process
- * has set is a *setting*: a new number with each change, in which the keeper puts
- * the process, so that what it forks has the same without anybody asking who
- * its parent was.
+ * has set is a *setting*: a new number with each change, in which the keeper
+ * puts the process, so that what it forks has the same without anybody asking
+ * who its parent was.
  */
 #include <errno.h>
 #include <stdlib.h>

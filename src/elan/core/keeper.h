@@ -62,7 +62,10 @@ struct keeper_ops {
 	/* Where the program that pid makes is to be, in program->place. */
 	int (*choose)(void *ctx, struct program *program,
 		      const struct rms_process *process);
-	/* Make it there, with this first member. -EEXIST; -ENOMEM: the kernel refused. */
+	/*
+	 * Make it there, with this first member. -EEXIST; -ENOMEM: the kernel
+	 * refused.
+	 */
 	int (*make)(void *ctx, struct program *program,
 		    const struct rms_process *process);
 	/* Take it away; what is not there is no error. -ECHILD: has members. */

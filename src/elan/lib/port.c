@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages. What is sent is answered on the same descriptor, one at a time; what
- * comes has one of its own. So neither call sees what is the other's.
+ * Messages. What is sent is answered on the same descriptor, one at a time;
+ * what comes has one of its own. So neither call sees what is the other's.
  */
 #include <errno.h>
 #include <poll.h>

@@ -37,8 +37,8 @@ struct keeper {
 };
 
 /*
- * Choose, and try. watches, dir and log are borrowed. -ENOTSUP with a text: cgroups
- * were asked for and cannot be had. *ret_seam refers to keeper.
+ * Choose, and try. watches, dir and log are borrowed. -ENOTSUP with a text:
+ * cgroups were asked for and cannot be had. *ret_seam refers to keeper.
  */
 int keeper_init(struct keeper *keeper, enum keeper_mode mode,
 		struct watches *watches, const char *dir, const struct log *log,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The data path's plumbing: descriptors of attached processes, the socket by
- * which adapters of nodes talk, and time, around rms/adapter. A process is given
- * two descriptors (elan/wire/wire.h); what it sends is its own only as long as
- * the kernel says that it was sent by who has attached.
+ * which adapters of nodes talk, and time, around rms/adapter. A process is
+ * given two descriptors (elan/wire/wire.h); what it sends is its own only as
+ * long as the kernel says that it was sent by who has attached.
  */
 #pragma once
 

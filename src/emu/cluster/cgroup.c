@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The cluster's part of cgroup v2: CLUSTER/NODE/job-GRANT, below where it is
- * mounted; and what fairlead-rms makes for programs, two levels more. What is in one can be killed as a whole, and BPF programs of a node
- * see that node only.
+ * mounted; and what fairlead-rms makes for programs, two levels more. What is
+ * in one can be killed as a whole, and BPF programs of a node see that node
+ * only.
  */
 #include "emu/cluster/internal.h"
 

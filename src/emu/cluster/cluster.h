@@ -70,11 +70,16 @@ struct cluster_options {
 	const char *dir; /* NULL: cluster_default_dir */
 	uint32_t node_count;
 	uint32_t nic_count;
-	/* NICs of plain Ethernet of a node, eth1 and on, beside the managing eth0. */
+	/*
+	 * NICs of plain Ethernet of a node, eth1 and on, beside the managing
+	 * eth0.
+	 */
 	uint32_t rail_count;
 	const char *generation; /* of the NIC's driver; NULL: its default */
-	/* "SECTION.NAME=VALUE" lines for the configuration: manager, node, fabric,
-	 * or a driver's name. */
+	/*
+	 * "SECTION.NAME=VALUE" lines for the configuration: manager, node,
+	 * fabric, or a driver's name.
+	 */
 	const char *const *settings;
 	size_t setting_count;
 	/* Called with a line for each step. May be NULL. */

@@ -2,8 +2,8 @@
 /*
  * A container: what makes a process believe that it is on a machine of its own.
  * Its own network, host name, IPC and mounts (a private /run and /dev/shm, and
- * /sys/fs/bpf where that is allowed), kept alive by a process that does nothing,
- * the holder. Where it has a cgroup, all that enters it is in there.
+ * /sys/fs/bpf where that is allowed), kept alive by a process that does
+ * nothing, the holder. Where it has a cgroup, all that enters it is in there.
  */
 #pragma once
 

@@ -12,8 +12,8 @@
  *	FAIRLEAD_NODELIST    their host list
  *
  * Where the lane wants it (Elan) the tasks of a node are in a program
- * description: a process that is root makes it, is given what was left there for
- * it, becomes the owner, and forks the tasks, so that they are members; the
+ * description: a process that is root makes it, is given what was left there
+ * for it, becomes the owner, and forks the tasks, so that they are members; the
  * driver says to each which rank of the lane it is. It ends then. Their parent
  * is launch_run()'s caller, as otherwise.
  */
@@ -85,8 +85,9 @@ void launch_pass(const char *step);
 /*
  * Make the calling process, which has one thread, the job's on that node, for
  * good: in its cgroup, where cluster_job_begin() has made one, with its
- * environment, in its network where FAIRLEAD_ISOLATION says "netns:PATH", as its
- * owner. PATH ends in the grant's id. Errors name what could not be entered.
+ * environment, in its network where FAIRLEAD_ISOLATION says "netns:PATH", as
+ * its owner. PATH ends in the grant's id. Errors name what could not be
+ * entered.
  */
 int launch_enter(const struct cluster *cluster, const struct cluster_node *node,
 		 const struct launch_job *job,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How tasks are started: each by itself, or on Elan those of a node by a process
- * that makes their program description first.
+ * How tasks are started: each by itself, or on Elan those of a node by a
+ * process that makes their program description first.
  */
 #include "emu/cluster/tasks.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * `fairlead run`: a small job manager for the emulated cluster. Reserve, make
- * cgroups, apply, start the tasks on the nodes (on Elan in a program description
- * of each), wait, account, end what is left of them, release. A signal, or a
- * reader of the output that went away, ends the job and not the release of its
- * lane; when it is killed, what is on the nodes is ended all the same.
+ * cgroups, apply, start the tasks on the nodes (on Elan in a program
+ * description of each), wait, account, end what is left of them, release. A
+ * signal, or a reader of the output that went away, ends the job and not the
+ * release of its lane; when it is killed, what is on the nodes is ended all the
+ * same.
  */
 #include <errno.h>
 #include <fcntl.h>

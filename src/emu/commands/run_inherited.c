@@ -21,8 +21,8 @@ struct tasks {
 	pid_t *pids; /* 0: not started, or over */
 	uint64_t running_count;
 	/*
-	 * Each is a process group, so that what it starts gets its signals. On a
-	 * terminal, from which only one group may read, they are in ours.
+	 * Each is a process group, so that what it starts gets its signals. On
+	 * a terminal, from which only one group may read, they are in ours.
 	 */
 	bool is_grouped;
 	unsigned int interrupts;

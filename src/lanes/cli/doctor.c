@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A role is looked at where there is a trace of it: its key file or its
- * socket. On a machine with neither there is nothing that could be well, but for
- * a job manager's own.
+ * A role is looked at where there is a trace of it: its key file or its socket.
+ * On a machine with neither there is nothing that could be well, but for a job
+ * manager's own.
  */
 #include "lanes/cli/doctor_beside.h"
 

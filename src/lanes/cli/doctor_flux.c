@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Flux, as its broker on this machine tells, beside our configuration. The job
- * manager, with our jobtap plugin, is the first broker's: any broker asks it, but
- * what is in files is looked at where it counts.
+ * manager, with our jobtap plugin, is the first broker's: any broker asks it,
+ * but what is in files is looked at where it counts.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -6,8 +6,9 @@
 
 /*
  * Do job shells on this machine load our plugin, and no rival, by files that
- * only root and the instance's owner can change? initrc: the shells' first file;
- * folders: of plugins, with ':' between them; both NULL: Flux does not say.
+ * only root and the instance's owner can change? initrc: the shells' first
+ * file; folders: of plugins, with ':' between them; both NULL: Flux does not
+ * say.
  */
 void doctor_flux_shell(struct doctor *doctor, uid_t owner, const char *initrc,
 		       const char *folders);

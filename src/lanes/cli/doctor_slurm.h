@@ -18,7 +18,10 @@ struct doctor_slurm {
 	bool is_node;
 };
 
-/* An absolute path; a relative one is slurm.conf's neighbour. The caller frees it. */
+/*
+ * An absolute path; a relative one is slurm.conf's neighbour. The caller frees
+ * it.
+ */
 char *doctor_slurm_path(const struct doctor_slurm *slurm, const char *path);
 
 /* PrologSlurmctld, Prolog, Epilog, EpilogSlurmctld: are they ours? */

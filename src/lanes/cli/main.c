@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A command is one of the table, or a program of its own, as git has them:
- * `fairlead NAME` runs fairlead-NAME of ../lib/fairlead/commands, seen from this
- * program's folder, or of the build tree. `fairlead help ...` is
- * `fairlead ... --help`.
+ * `fairlead NAME` runs fairlead-NAME of ../lib/fairlead/commands, seen from
+ * this program's folder, or of the build tree. `fairlead help ...` is `fairlead
+ * ... --help`.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * node query, clean: each node answers or fails by itself. An answer is shown, an
- * error goes to stderr. The exit code is 1 if a node did not answer, else 75 if
- * one could not destroy something.
+ * node query, clean: each node answers or fails by itself. An answer is shown,
+ * an error goes to stderr. The exit code is 1 if a node did not answer, else 75
+ * if one could not destroy something.
  */
 #include <errno.h>
 #include <stdlib.h>

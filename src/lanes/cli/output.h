@@ -67,8 +67,8 @@ struct column {
 	unsigned int flags;
 	const char *member; /* of a row; NULL: the row itself */
 	/*
-	 * The cell's text, which is freed; NULL or "": "-". Without it texts and
-	 * numbers are shown.
+	 * The cell's text, which is freed; NULL or "": "-". Without it texts
+	 * and numbers are shown.
 	 */
 	char *(*format)(const json_t *value);
 };

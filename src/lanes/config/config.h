@@ -139,8 +139,8 @@ DEFINE_AUTO(struct config, config_destroy)
 
 /*
  * Check the files that a role needs, as the process that would use them: key
- * files are 0600 and root's (the manager's: or its user's), commands can be run, users exist.
- * Errors as above. Call it before privileges are given up.
+ * files are 0600 and root's (the manager's: or its user's), commands can be
+ * run, users exist. Errors as above. Call it before privileges are given up.
  */
 int config_check_files(const struct config *config, unsigned int roles,
 		       char **ret_errors);

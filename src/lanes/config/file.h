@@ -7,10 +7,10 @@
 #include "base/error.h"
 
 /*
- * Read a file of at most FAIRLEAD_FILE_MAX bytes that is root's and that others cannot
- * write; who is not root may read one of its own, too. A zero follows the
- * text, which the caller frees. A negative errno with a text without the path;
- * -EINVAL: others have a say in it.
+ * Read a file of at most FAIRLEAD_FILE_MAX bytes that is root's and that others
+ * cannot write; who is not root may read one of its own, too. A zero follows
+ * the text, which the caller frees. A negative errno with a text without the
+ * path; -EINVAL: others have a say in it.
  */
 int file_read(const char *path, const char **ret_text, size_t *ret_size,
 	      struct fairlead_error *ret_error);

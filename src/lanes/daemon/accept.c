@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * libfabric does not report what it closes: a slot is free when its descriptor
- * is another socket's, or closed, by the socket's cookie. A few slots are checked
- * each time one is needed.
+ * is another socket's, or closed, by the socket's cookie. A few slots are
+ * checked each time one is needed.
  */
 #include "lanes/daemon/accept.h"
 

@@ -7,11 +7,12 @@
  * a maximum.
  *
  * Some slots below the maximum are kept free: when no other is left, a newcomer
- * displaces a connection. That is the first one that libfabric has not answered,
- * since it has not sent a member's first message; else one that has sent nothing
- * for ACCEPT_SILENCE_MS. It is shut down, and libfabric closes it. At the
- * maximum, and without a descriptor, the newcomer is closed. So the listener's
- * queue gets empty whoever connects, and does not wake the daemon without end.
+ * displaces a connection. That is the first one that libfabric has not
+ * answered, since it has not sent a member's first message; else one that has
+ * sent nothing for ACCEPT_SILENCE_MS. It is shut down, and libfabric closes it.
+ * At the maximum, and without a descriptor, the newcomer is closed. So the
+ * listener's queue gets empty whoever connects, and does not wake the daemon
+ * without end.
  *
  * One thread: the one that calls libfabric.
  */

@@ -12,8 +12,8 @@
 size_t daemon_driver_count(void);
 
 /*
- * Warn when the limit of descriptors, raised as far as it may be, is too low for
- * the nodes of a manager.
+ * Warn when the limit of descriptors, raised as far as it may be, is too low
+ * for the nodes of a manager.
  */
 void daemon_check_capacity(const struct config *config, unsigned int roles,
 			   const struct log *log);

@@ -25,9 +25,9 @@ void driver_visit_variables(bool (*is_there)(void *arg, const char *name),
 /* The event of a lane on that interconnect; an unknown name is its own. */
 const char *driver_event(const char *name);
 /*
- * Can `launcher` ("Slurm"), which gives tasks their variables and no more, start
- * them in a lane with these options? 0 also for a driver that is not known here.
- * -ENOTSUP: the text says what is missing.
+ * Can `launcher` ("Slurm"), which gives tasks their variables and no more,
+ * start them in a lane with these options? 0 also for a driver that is not
+ * known here. -ENOTSUP: the text says what is missing.
  */
 int driver_check_launch(const char *name, const char *options,
 			const char *launcher, struct fairlead_error *ret_error);

@@ -27,7 +27,8 @@ struct endpoint_place {
 
 /*
  * -EINVAL, -ENODEV (no such interface), -EADDRNOTAVAIL, -ENOTUNIQ (several
- * would do), with a text that says what to do. May wait for names to be looked up.
+ * would do), with a text that says what to do. May wait for names to be looked
+ * up.
  */
 int place_choose(const struct place_terms *terms,
 		 struct endpoint_place *ret_place,

@@ -31,8 +31,8 @@ static void close_peer(struct engine *engine, uint64_t peer)
 }
 
 /*
- * A warning in every answer while no node has registered since the start: this may
- * be a second manager, started on a copy of the journal. NULL: one has.
+ * A warning in every answer while no node has registered since the start: this
+ * may be a second manager, started on a copy of the journal. NULL: one has.
  */
 static const char *warning_make(const struct engine *engine,
 				char text[WARNING_MAX])

@@ -20,16 +20,17 @@
  *  - a node that proves a higher epoch stops the manager.
  *
  * Life cycle: engine_create, engine_load for each row of the journal but the
- * events, engine_start, events in any order, engine_destroy. The store gives
- * no result any more when engine_destroy is called; the other seams are still
+ * events, engine_start, events in any order, engine_destroy. The store gives no
+ * result any more when engine_destroy is called; the other seams are still
  * there. One thread; no call is made from within a callback of struct
- * engine_ops unless it says so. Time comes from the clock seam; engine_tick() is wanted
- * at engine_deadline_ms().
+ * engine_ops unless it says so. Time comes from the clock seam; engine_tick()
+ * is wanted at engine_deadline_ms().
  *
  * Peers are handles of the two net seams, and need not differ between them.
  *
  * When sessions_max connections of nodes are open a new one takes the place of
- * the oldest that has not registered, so that idle connections cannot lock out nodes. What was closed does not count: the net may have a few more.
+ * the oldest that has not registered, so that idle connections cannot lock out
+ * nodes. What was closed does not count: the net may have a few more.
  */
 #pragma once
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Decides which nodes share a LEASE command: as many as a host list and a frame
- * hold. Nodes that are up are the same each time, so each of their commands has a
- * group; recalled nodes are asked once, and have none.
+ * hold. Nodes that are up are the same each time, so each of their commands has
+ * a group; recalled nodes are asked once, and have none.
  *
  * Recall: nodes have no link while idle, so they do not notice that the manager
- * has restarted, and would register when their lease is over. A LEASE of a higher
- * epoch makes them register at once. A node that answers it is not up before it
- * has registered.
+ * has restarted, and would register when their lease is over. A LEASE of a
+ * higher epoch makes them register at once. A node that answers it is not up
+ * before it has registered.
  */
 #include "lanes/manager/lease.h"
 

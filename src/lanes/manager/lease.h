@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Send LEASE to many nodes (doc/rfc/fan-out.md); a node that confirms is up until
- * the lease ends.
+ * Send LEASE to many nodes (doc/rfc/fan-out.md); a node that confirms is up
+ * until the lease ends.
  */
 #pragma once
 

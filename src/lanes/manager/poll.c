@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decides when each node is asked for its inventory between registrations. So an
- * identifier is withheld only while the node reports a foreign object with it; a
- * node that reports one is asked often.
+ * Decides when each node is asked for its inventory between registrations. So
+ * an identifier is withheld only while the node reports a foreign object with
+ * it; a node that reports one is asked often.
  *
  * One query goes to many nodes. It is signed and the answers are tagged, so an
- * answer also proves which keys a node has, even on nodes without jobs: the node
- * has obeyed a command of the newest key and keeps its header as its epoch proof,
- * and its own key is of the same seed. While a key is retiring, nodes are asked
- * until they have proved it. A node that has not answered is asked again.
+ * answer also proves which keys a node has, even on nodes without jobs: the
+ * node has obeyed a command of the newest key and keeps its header as its epoch
+ * proof, and its own key is of the same seed. While a key is retiring, nodes
+ * are asked until they have proved it. A node that has not answered is asked
+ * again.
  */
 #include <string.h>
 

@@ -15,12 +15,13 @@ void poll_tick(struct engine *engine, uint64_t now_ms);
 /* A foreign object is in the way there: query the node at once. */
 void poll_now(struct engine *engine, const char *node);
 /*
- * A lane was revoked there: drop an answer under way, which may be older. Query at
- * once if the node had unrecorded objects of it.
+ * A lane was revoked there: drop an answer under way, which may be older. Query
+ * at once if the node had unrecorded objects of it.
  */
 void poll_gone(struct engine *engine, const char *node, uint64_t grant_id);
 /*
- * A node's answer to the query of that number; ignored unless it is the last one.
+ * A node's answer to the query of that number; ignored unless it is the last
+ * one.
  */
 void poll_answer(struct engine *engine, uint64_t number,
 		 const struct fanout_answer *answer);

@@ -41,9 +41,9 @@ int manager_start(const struct manager_options *options,
 		  struct fairlead_error *ret_error);
 /*
  * Warn when the configured nodes are more than the limit of descriptors lets be
- * connected at once, with the limit that would do: with less some stay down when
- * all come at once, as after a start. roles: how many this process has, which
- * share its limit.
+ * connected at once, with the limit that would do: with less some stay down
+ * when all come at once, as after a start. roles: how many this process has,
+ * which share its limit.
  */
 void manager_limits_check(const struct config *config, size_t roles,
 			  const struct descriptor_shares *shares,

@@ -61,8 +61,8 @@ void session_fini(struct engine *engine);
 void session_register(struct engine *engine, struct session *session,
 		      const struct frame *frame);
 /*
- * Report to the core what a node has. challenge: that it answers; 0 for a report
- * that is no registration. The errors of `take`.
+ * Report to the core what a node has. challenge: that it answers; 0 for a
+ * report that is no registration. The errors of `take`.
  */
 int register_report(struct engine *engine,
 		    const struct registration *registration, uint64_t challenge,

@@ -8,9 +8,9 @@
  *
  * Nothing here waits for munged on the loop: one request and one answer at a
  * time are with a thread of libuv's, in the order they came. A connection has
- * one request there, and is read no more meanwhile, nor while TCP_CLIENT_ANSWERS_MAX
- * of its answers are. It is one uid's from its first good request on; only then
- * is it opened for the owner.
+ * one request there, and is read no more meanwhile, nor while
+ * TCP_CLIENT_ANSWERS_MAX of its answers are. It is one uid's from its first
+ * good request on; only then is it opened for the owner.
  *
  *	tcp_clients_create -> tcp_clients_listen -> events ... -> tcp_clients_destroy
  */

@@ -6,7 +6,8 @@
  *	sender:   envelope_vouch -> (credential) -> envelope_encode
  *	receiver: envelope_parse -> (payload)    -> envelope_check
  *
- * Making and reading credentials is the caller's (lanes/credential/credential.h).
+ * Making and reading credentials is the caller's
+ * (lanes/credential/credential.h).
  */
 #pragma once
 

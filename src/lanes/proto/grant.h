@@ -87,9 +87,10 @@ int grant_parse(const char *text, struct grant *ret_grant,
 
 /*
  * Open the sealed part of a grant that was decoded, with the keys of one of its
- * nodes; the caller wipes *ret_secret. -ENODATA: there is none; -ENXIO: the node is none of the job's;
- * -ENOKEY: it is sealed under another key id; -EKEYREJECTED: it does not open,
- * being of another cluster, or changed; -EBADMSG: damaged; -ENOMEM; each with a text.
+ * nodes; the caller wipes *ret_secret. -ENODATA: there is none; -ENXIO: the
+ * node is none of the job's; -ENOKEY: it is sealed under another key id;
+ * -EKEYREJECTED: it does not open, being of another cluster, or changed;
+ * -EBADMSG: damaged; -ENOMEM; each with a text.
  */
 int grant_open(const struct grant *grant, const struct node_keys *keys,
 	       struct secret *ret_secret, struct fairlead_error *ret_error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A node finds its part of the sealed secrets by its name: that of its key file,
- * in the grant's host list. A changed list does no harm: each part was sealed for
- * its own node and its own grant.
+ * A node finds its part of the sealed secrets by its name: that of its key
+ * file, in the grant's host list. A changed list does no harm: each part was
+ * sealed for its own node and its own grant.
  */
 #include <errno.h>
 #include <string.h>

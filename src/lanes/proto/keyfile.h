@@ -139,8 +139,8 @@ void manager_keys_hops(const struct manager_keys *keys,
 
 /*
  * What a node has to have: active, then staged; of the hop keys the retiring
- * one, too, since nodes get their files one after the other. -EINVAL with a text when name
- * is not the name of a node.
+ * one, too, since nodes get their files one after the other. -EINVAL with a
+ * text when name is not the name of a node.
  */
 int node_keys_make(const struct manager_keys *keys, const char *name,
 		   struct node_keys *ret_keys,

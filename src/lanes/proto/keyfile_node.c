@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * node.key. Items may come in any order but for the keys: the first `confirm`
- * and the first `hop` are those that are used. Nothing of a file that is wrong anywhere is kept.
+ * and the first `hop` are those that are used. Nothing of a file that is wrong
+ * anywhere is kept.
  */
 #include "lanes/proto/keyfile.h"
 

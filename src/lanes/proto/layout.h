@@ -122,8 +122,8 @@ struct layout {
 		LAYOUT_MEMBER(type, member)                      \
 	}
 /*
- * Append a struct's fields. -EINVAL when a field is not valid, -EMSGSIZE when one is too long, or the writer's
- * error; the writer is then as before.
+ * Append a struct's fields. -EINVAL when a field is not valid, -EMSGSIZE when
+ * one is too long, or the writer's error; the writer is then as before.
  */
 int layout_encode(const struct layout *layout, const void *value,
 		  struct writer *writer);

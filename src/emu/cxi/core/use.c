@@ -2,8 +2,9 @@
 /*
  * What services use. Without traffic nothing is used unless a test says so
  * (softnic_service_consume), and then the driver's accounting holds. LEs and
- * TLEs of a service without a pool of its own cannot be distinguished from others'
- * and are "not applicable"; of the default service they are always reported.
+ * TLEs of a service without a pool of its own cannot be distinguished from
+ * others' and are "not applicable"; of the default service they are always
+ * reported.
  */
 #include "emu/cxi/core/model.h"
 

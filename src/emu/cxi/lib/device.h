@@ -31,9 +31,9 @@ struct exchange {
 void exchange_fini(struct exchange *exchange);
 
 /*
- * Ask the daemon, one thread at a time. Returns the reply's result, or -EIO when
- * daemon and library do not understand each other or it is gone. The exchange is to
- * be finished in any case.
+ * Ask the daemon, one thread at a time. Returns the reply's result, or -EIO
+ * when daemon and library do not understand each other or it is gone. The
+ * exchange is to be finished in any case.
  */
 int device_exchange(struct device *device, const struct wire_request *request,
 		    struct exchange *ret_exchange);

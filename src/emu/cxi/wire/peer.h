@@ -10,10 +10,10 @@
 
 /*
  * Send a request to the daemon that packet_connect() found, and wait for its
- * reply, whose body is a view into packet (WIRE_REPLY_MAX bytes). ret_fds: NULL,
- * or zeroed; the caller closes what comes in it. -ECONNRESET: the daemon is
- * gone; -EPROTO: the packet is no reply to it. A refusal of the connection is
- * returned as the error it carries.
+ * reply, whose body is a view into packet (WIRE_REPLY_MAX bytes). ret_fds:
+ * NULL, or zeroed; the caller closes what comes in it. -ECONNRESET: the daemon
+ * is gone; -EPROTO: the packet is no reply to it. A refusal of the connection
+ * is returned as the error it carries.
  */
 int peer_call(int fd, const struct wire_request *request, uint8_t *packet,
 	      struct softnic_wire_reply *ret_reply, struct packet_fds *ret_fds);

@@ -5,7 +5,8 @@
 
 /*
  * What the driver would plan for a small job. -ENOENT: there is no such
- * interconnect; -EBADMSG: its settings are wrong; -EINVAL: it refuses the options.
+ * interconnect; -EBADMSG: its settings are wrong; -EINVAL: it refuses the
+ * options.
  */
 static int plan(const struct config *config, const char *interconnect,
 		const char *options, struct fairlead_plan *ret_plan)

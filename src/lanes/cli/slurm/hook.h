@@ -75,8 +75,8 @@ void slurm_comment(struct slurm_hook *hook, const char *text);
 void slurm_refuse(struct slurm_hook *hook);
 
 /*
- * It is cancelled, or starts no more for another reason. False, too, where Slurm
- * does not say.
+ * It is cancelled, or starts no more for another reason. False, too, where
+ * Slurm does not say.
  */
 bool slurm_is_over(struct slurm_hook *hook);
 
@@ -84,8 +84,8 @@ struct components;
 /* The job's components, from squeue. Exit code; an error was said. */
 int slurm_components(struct slurm_hook *hook, struct components **ret_found);
 /*
- * Another component of a heterogeneous job is still there, and uses the lane: on
- * this node, or, where node is NULL, anywhere. Exit code; an error was said.
+ * Another component of a heterogeneous job is still there, and uses the lane:
+ * on this node, or, where node is NULL, anywhere. Exit code; an error was said.
  */
 int slurm_has_others(struct slurm_hook *hook, const char *node,
 		     bool *ret_has_others);

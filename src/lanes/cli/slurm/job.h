@@ -14,8 +14,8 @@
 #include "fairlead_driver.h"
 
 /*
- * The attempt of a key is the restart count. If that was used, since Slurm's ids
- * started over, it is so much higher, and again, at most so many times.
+ * The attempt of a key is the restart count. If that was used, since Slurm's
+ * ids started over, it is so much higher, and again, at most so many times.
  */
 #define SLURM_ATTEMPT_STEP  65536
 #define SLURM_ATTEMPT_TRIES 128

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A lane's record on a node as drivers keep it: the variables of its tasks,
- * NAME=VALUE with a zero behind each, in the order of the driver's list. What is
- * there to be taken back is always asked of the devices. A lane without anything
- * on the node has an empty record. Pure.
+ * NAME=VALUE with a zero behind each, in the order of the driver's list. What
+ * is there to be taken back is always asked of the devices. A lane without
+ * anything on the node has an empty record. Pure.
  */
 #pragma once
 
@@ -35,7 +35,7 @@ int variables_env(const char *const *names, const struct fairlead_lane *lane,
 void variables_append(char *list, size_t capacity, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /*
- * Take the next item off such a list; *list is what is behind it, or NULL. False:
- * there is none, or it does not fit in item, and then *list is NULL.
+ * Take the next item off such a list; *list is what is behind it, or NULL.
+ * False: there is none, or it does not fit in item, and then *list is NULL.
  */
 bool variables_next(const char **list, char *item, size_t capacity);

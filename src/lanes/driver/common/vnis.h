@@ -72,8 +72,8 @@ void vnis_plan(const struct vnis_settings *settings, uint32_t count,
 	       bool is_off, struct fairlead_plan *plan);
 
 /*
- * describe's context: {"reservation":{"vnis":[1024]},"vnis":[1024]}. The document
- * has the VNIs in "reservation", the programs that exist read them from the context
- * itself: both are there. The caller frees it.
+ * describe's context: {"reservation":{"vnis":[1024]},"vnis":[1024]}. The
+ * document has the VNIs in "reservation", the programs that exist read them
+ * from the context itself: both are there. The caller frees it.
  */
 char *vnis_describe(const struct fairlead_lane *lane, const char *reason);

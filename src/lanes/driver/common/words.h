@@ -24,8 +24,8 @@ struct words {
 extern const struct words words_traffic_classes;
 
 /*
- * "A,B" as bits, at least one; *ret_first is the number of the first. -EINVAL with
- * a text.
+ * "A,B" as bits, at least one; *ret_first is the number of the first. -EINVAL
+ * with a text.
  */
 int words_parse(const struct words *words, const char *text, char separator,
 		uint32_t *ret_bits, uint32_t *ret_first,

@@ -8,9 +8,9 @@
  * A line has a host list, and, after blanks, attributes with commas between
  * them, each a name or name=value; both may be absent. Other attributes are not
  * looked at, nor the host lists of lines that only have those. Pure, and no GPL
- * code: libgenders is what the tests compare it with, never what is linked. Host
- * lists are ours (base/hostlist.h): of what libgenders takes, "n[01-3]" and
- * "n1,,n2" are not.
+ * code: libgenders is what the tests compare it with, never what is linked.
+ * Host lists are ours (base/hostlist.h): of what libgenders takes, "n[01-3]"
+ * and "n1,,n2" are not.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a node keeps of a lane in its journal: the environment of the job's tasks
- * there (variables.h). What is to be taken back is found by owner and identifiers,
- * and needs no record; keys are not in it. Pure.
+ * What a node keeps of a lane in its journal: the environment of the job's
+ * tasks there (variables.h). What is to be taken back is found by owner and
+ * identifiers, and needs no record; keys are not in it. Pure.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Before a task runs: it takes the context of its rank, of each capability of
- * its program, and gets the variables of RMS. The job manager has made the program and
- * forked the task in it; where nobody has given it the lane's capabilities, the
- * task claims them.
+ * its program, and gets the variables of RMS. The job manager has made the
+ * program and forked the task in it; where nobody has given it the lane's
+ * capabilities, the task claims them.
  */
 #include "lanes/driver/elan3/node.h"
 

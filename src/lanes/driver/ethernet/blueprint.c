@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rails are NICs in the order of the node's list, as it reported them to the manager.
- * A node that has another address by now would listen where nobody sends. One that
- * the members have no rails of is nobody's peer: it has nothing of the lane.
+ * Rails are NICs in the order of the node's list, as it reported them to the
+ * manager. A node that has another address by now would listen where nobody
+ * sends. One that the members have no rails of is nobody's peer: it has nothing
+ * of the lane.
  */
 #include "lanes/driver/ethernet/blueprint.h"
 

@@ -24,10 +24,11 @@ struct blueprint {
 };
 
 /*
- * -EINVAL, -EBADMSG: options or members cannot be read; -EPROTONOSUPPORT: members
- * are of another version; -ENODEV: the node has no NIC for a rail of the lane (where
- * it has none at all, and need not: rail_count is 0); -ESTALE: its address, networks
- * or port are not those that the members have; all with a text.
+ * -EINVAL, -EBADMSG: options or members cannot be read; -EPROTONOSUPPORT:
+ * members are of another version; -ENODEV: the node has no NIC for a rail of
+ * the lane (where it has none at all, and need not: rail_count is 0); -ESTALE:
+ * its address, networks or port are not those that the members have; all with a
+ * text.
  */
 int blueprint_init(struct blueprint *blueprint,
 		   const struct ethernet_node *node,

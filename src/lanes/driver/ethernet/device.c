@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel takes no alias, and no setting of IPv6, in the request that makes a
- * device: they go in the next one. It does take the group, so a device that a
+ * The kernel takes no alias, and no setting of IPv6, in the request that makes
+ * a device: they go in the next one. It does take the group, so a device that a
  * crash leaves between the two is known as ours by group and name. The two are
- * not one datagram: should the first be refused since the name is another's, the
- * second would give our alias to that device.
+ * not one datagram: should the first be refused since the name is another's,
+ * the second would give our alias to that device.
  */
 #include "lanes/driver/ethernet/device.h"
 

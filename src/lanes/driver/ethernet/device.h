@@ -61,8 +61,8 @@ struct lane_peer {
 };
 
 /*
- * Can devices of a kind be made? Nothing is. -EOPNOTSUPP: the kernel has no such
- * kind; -EPERM: no CAP_NET_ADMIN; with a text.
+ * Can devices of a kind be made? Nothing is. -EOPNOTSUPP: the kernel has no
+ * such kind; -EPERM: no CAP_NET_ADMIN; with a text.
  */
 int device_probe(struct netlink *netlink, const char *kind,
 		 struct fairlead_error *ret_error);
@@ -71,9 +71,9 @@ int device_probe(struct netlink *netlink, const char *kind,
  * Make the device, down, with its alias, group, addresses and peers; sets
  * device->index. On a failure nothing is left, or the text says what is.
  * -EEXIST: the name or the VNI (on this port) is in use; -EINVAL: the underlay
- * leaves less than its MTU; -ENODEV: there is no such underlay; -EOPNOTSUPP: the
- * kernel has no VXLAN; -EPERM, ...; these with a text that names the underlay's
- * NIC. -EACCES, -EAFNOSUPPORT: IPv6 is switched off.
+ * leaves less than its MTU; -ENODEV: there is no such underlay; -EOPNOTSUPP:
+ * the kernel has no VXLAN; -EPERM, ...; these with a text that names the
+ * underlay's NIC. -EACCES, -EAFNOSUPPORT: IPv6 is switched off.
  */
 int device_create(struct netlink *netlink, struct lane_device *device,
 		  const struct lane_peer *peers, size_t peer_count,
@@ -81,8 +81,8 @@ int device_create(struct netlink *netlink, struct lane_device *device,
 /*
  * Set addresses and peers of a device that is there, by its name; sets
  * device->index. A part of device_create; by itself it is for a device that was
- * moved to another network namespace, which takes all this from it but forwarding
- * entries. What is there already is no error. -ENODEV.
+ * moved to another network namespace, which takes all this from it but
+ * forwarding entries. What is there already is no error. -ENODEV.
  */
 int device_dress(struct netlink *netlink, struct lane_device *device,
 		 const struct lane_peer *peers, size_t peer_count,
@@ -101,19 +101,20 @@ int device_down(struct netlink *netlink, const struct lane_device *device,
 		struct fairlead_error *ret_error);
 
 /*
- * Is a VNI free on a port, over underlays of that family (4 or 6), though no device
- * that has it is seen? A device is made to find out, and deleted; its name says the
- * VNI, so that what a crash leaves of it is known as ours. -EBUSY with a text: one
- * has it, in a namespace that we do not know; or all names for the trial are taken.
+ * Is a VNI free on a port, over underlays of that family (4 or 6), though no
+ * device that has it is seen? A device is made to find out, and deleted; its
+ * name says the VNI, so that what a crash leaves of it is known as ours. -EBUSY
+ * with a text: one has it, in a namespace that we do not know; or all names for
+ * the trial are taken.
  */
 int device_vni_check(struct netlink *netlink, uint32_t vni, uint16_t port,
 		     uint8_t family, struct fairlead_error *ret_error);
 /*
  * Delete devices in one request, since each waits for all that looks at it
  * (about 18 ms), and a request as long as one device. They are known by index,
- * name and VNI; devices that are gone, or whose place is another's, are no error.
- * What refuses to go does not keep the others: is_left says which, and the error
- * of the first is returned.
+ * name and VNI; devices that are gone, or whose place is another's, are no
+ * error. What refuses to go does not keep the others: is_left says which, and
+ * the error of the first is returned.
  *
  * They pass through a second link group, which is deleted as a whole: also what
  * an earlier call left in it when it was interrupted. If somebody else's device
@@ -124,16 +125,17 @@ int devices_delete(struct netlink *netlink, const struct lane_device *devices,
 		   struct fairlead_error *ret_error);
 
 /*
- * All VXLAN devices of this namespace, ours or not. Of several addresses that of
- * the networks is the device's. -EIO with a text.
+ * All VXLAN devices of this namespace, ours or not. Of several addresses that
+ * of the networks is the device's. -EIO with a text.
  */
 int devices_list(struct netlink *netlink,
 		 const struct ethernet_networks *networks,
 		 void (*emit)(void *arg, const struct lane_device *device),
 		 void *arg, struct fairlead_error *ret_error);
 /*
- * The underlay addresses of the peers of one VXLAN device, or with index 0 of all,
- * device by device: to ask for each takes longer with each device that is there.
+ * The underlay addresses of the peers of one VXLAN device, or with index 0 of
+ * all, device by device: to ask for each takes longer with each device that is
+ * there.
  */
 int devices_peers(struct netlink *netlink, int index,
 		  void (*emit)(void *arg, int index,

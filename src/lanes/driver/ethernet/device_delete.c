@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many devices go as one by their group. When another device is in the group, or that
- * fails for whatever reason, each goes by itself: slow, and sure.
+ * Many devices go as one by their group. When another device is in the group,
+ * or that fails for whatever reason, each goes by itself: slow, and sure.
  */
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -43,8 +43,8 @@ static const struct ethernet_link *find_device(const struct link_list *list,
 }
 
 /*
- * Is a device in the group that is not to go with it? Somebody else's, or one of
- * a lane that is in use: those that are to go are down.
+ * Is a device in the group that is not to go with it? Somebody else's, or one
+ * of a lane that is in use: those that are to go are down.
  */
 static bool has_other(const struct link_list *list)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A device of a kind that wants data, asked for without any, is refused by every
- * kernel that has the kind, and so nothing is made; a kernel without it does not
- * know the word. Its module is loaded, if there is one.
+ * A device of a kind that wants data, asked for without any, is refused by
+ * every kernel that has the kind, and so nothing is made; a kernel without it
+ * does not know the word. Its module is loaded, if there is one.
  */
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A device that is there has its rules: whoever makes one adds them before it is
- * up, and whoever takes one away has all rewritten after it is gone: so nothing
- * is left, whatever the rules were made from. That, too, mends a failure.
+ * A device that is there has its rules: whoever makes one adds them before it
+ * is up, and whoever takes one away has all rewritten after it is gone: so
+ * nothing is left, whatever the rules were made from. That, too, mends a
+ * failure.
  */
 #include "lanes/driver/ethernet/enforce.h"
 
@@ -77,7 +78,10 @@ static void peer_take(void *arg, int index, const struct ip_address *underlay)
 	peer_add(&enforcement->peers[i], underlay);
 }
 
-/* Of the rules' devices from `first` to `end`, in the one namespace that they are in. */
+/*
+ * Of the rules' devices from `first` to `end`, in the one namespace that they
+ * are in.
+ */
 static int peers_read(struct enforcement *enforcement,
 		      const struct ethernet_node *node, size_t first,
 		      size_t end, struct fairlead_error *ret_error)
@@ -283,8 +287,9 @@ static uint64_t lanes_digest(const struct enforcement *enforcement)
 /* --- all --- */
 
 /*
- * The batch is freed. The number of all changes rises by one, where nobody else has
- * changed any rules meanwhile: the table is right then if it was, or is_whole.
+ * The batch is freed. The number of all changes rises by one, where nobody else
+ * has changed any rules meanwhile: the table is right then if it was, or
+ * is_whole.
  */
 static int rules_change(const struct ethernet_node *node, struct writer *batch,
 			bool is_whole, struct fairlead_error *ret_error)

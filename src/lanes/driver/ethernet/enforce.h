@@ -10,8 +10,8 @@
 /*
  * Rewrite the table and the gate, for all of our devices that are there; a gate
  * that is not open yet is opened. Each of the two is one step for the kernel:
- * nothing is open in between. -EEXIST: the table is somebody else's; -EOPNOTSUPP:
- * the kernel lacks something for the gate; both with a text.
+ * nothing is open in between. -EEXIST: the table is somebody else's;
+ * -EOPNOTSUPP: the kernel lacks something for the gate; both with a text.
  */
 int enforce_all(const struct ethernet_node *node,
 		struct fairlead_error *ret_error);
@@ -29,24 +29,25 @@ int enforce_add(const struct ethernet_node *node,
 		struct fairlead_error *ret_error);
 /*
  * Rewrite all since devices have gone. If that fails the lanes are taken back
- * all the same: rules without a device let nobody do anything. ethernet_tend says
- * why and tries again, and no lane is made before.
+ * all the same: rules without a device let nobody do anything. ethernet_tend
+ * says why and tries again, and no lane is made before.
  */
 void enforce_mend(const struct ethernet_node *node);
 
 /*
  * Put back what others have changed. 0, or an error with a text.
  *
- * Is the table still there, and ours, with its elements? Somebody may have flushed
- * all rules of the node: it is written again then, and ethernet_tend will say so.
- * It costs a question to the kernel where nobody has changed any rules.
+ * Is the table still there, and ours, with its elements? Somebody may have
+ * flushed all rules of the node: it is written again then, and ethernet_tend
+ * will say so. It costs a question to the kernel where nobody has changed any
+ * rules.
  */
 int enforce_tend_table(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error);
 /*
  * That and, as well as it can be done, the same of devices and the gate's map.
- * Before lanes are taken back, while all have their devices and rules: later others'
- * changes could not be distinguished from ours.
+ * Before lanes are taken back, while all have their devices and rules: later
+ * others' changes could not be distinguished from ours.
  */
 void enforce_tend_rules(const struct ethernet_node *node);
 /* The same of the gate: whole, see gate_tend. */
@@ -60,19 +61,20 @@ enum lanes_change {
 
 /*
  * Are devices of lanes what their rules were made from? All is rewritten from
- * what they are now, and their gates go by the cgroups of jobs that are there now.
- * An enum lanes_change, of what is right again. An error, with a text, also says of
- * a job's cgroup that it cannot be known whether it is there; all else is done then.
+ * what they are now, and their gates go by the cgroups of jobs that are there
+ * now. An enum lanes_change, of what is right again. An error, with a text,
+ * also says of a job's cgroup that it cannot be known whether it is there; all
+ * else is done then.
  */
 int enforce_tend_lanes(const struct ethernet_node *node,
 		       struct fairlead_error *ret_error);
 
 /*
  * The cgroup of a job by which its lane's gates go: its id, or 0 where the site
- * keeps none. An error, with a text: it wants one, and they go by uid all the same
- * (*ret_id is 0), since the cgroup is not there yet (-ENOENT); or they go by none
- * that could be known (GATE_CGROUP_UNKNOWN), since we cannot look: -EACCES,
- * -EMFILE, -EINVAL (not of cgroup v2), ...
+ * keeps none. An error, with a text: it wants one, and they go by uid all the
+ * same (*ret_id is 0), since the cgroup is not there yet (-ENOENT); or they go
+ * by none that could be known (GATE_CGROUP_UNKNOWN), since we cannot look:
+ * -EACCES, -EMFILE, -EINVAL (not of cgroup v2), ...
  */
 int enforce_cgroup(const struct ethernet_node *node,
 		   const struct ethernet_alias *alias, uint64_t *ret_id,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What others have taken away is found at a lease, by whoever looks at the node,
- * or when a lane is made. It is put back at once, and said at the next lease.
+ * What others have taken away is found at a lease, by whoever looks at the
+ * node, or when a lane is made. It is put back at once, and said at the next
+ * lease.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -119,8 +120,8 @@ void enforce_tend_rules(const struct ethernet_node *node)
 }
 
 /*
- * `sysctl --system` has the site's own only. Where they cannot be reserved, and it
- * matters, the node lacks that.
+ * `sysctl --system` has the site's own only. Where they cannot be reserved, and
+ * it matters, the node lacks that.
  */
 static int tend_ports(const struct ethernet_node *node,
 		      struct fairlead_error *ret_error)

@@ -7,8 +7,9 @@
  *	FAIRLEAD_ADDRESSES   100.64.16.1,...: of each of them, IPv4 or else IPv6
  *	FAIRLEAD_ISOLATION   host, or netns:PATH: to be entered before exec
  *
- * The rest are others' names for the same. Where a program takes one device only
- * it gets the first. A lane on a node without a NIC has none: all are unset.
+ * The rest are others' names for the same. Where a program takes one device
+ * only it gets the first. A lane on a node without a NIC has none: all are
+ * unset.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -83,7 +84,10 @@ static void namespace_compare(void *arg, uint64_t grant_id)
 	namesake->is_there |= strcmp(path, namesake->path) == 0;
 }
 
-/* Who only looks does not see what is in a job's namespace, but that it is there. */
+/*
+ * Who only looks does not see what is in a job's namespace, but that it is
+ * there.
+ */
 static int check_namespace(const struct ethernet_node *node, const char *path,
 			   struct fairlead_error *ret_error)
 {

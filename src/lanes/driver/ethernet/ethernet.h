@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The driver for plain Ethernet. A lane is a VXLAN network for each of its VNIs,
- * between the job's nodes only, with rules in each node's kernel by which nobody
- * but the job's owner can use it (doc/rfc/ethernet.md).
+ * The driver for plain Ethernet. A lane is a VXLAN network for each of its
+ * VNIs, between the job's nodes only, with rules in each node's kernel by which
+ * nobody but the job's owner can use it (doc/rfc/ethernet.md).
  *
  * both halves (pure)   naming.h: what a lane is called, address.h; policy.h:
  *                      settings and options; members.h: where nodes are

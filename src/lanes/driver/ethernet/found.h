@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is on the node, asked of the kernel: VXLAN devices, in the host's network
- * namespace and in those of jobs.
+ * What is on the node, asked of the kernel: VXLAN devices, in the host's
+ * network namespace and in those of jobs.
  */
 #pragma once
 
@@ -33,8 +33,8 @@ void ethernet_record(const struct ethernet_node *node,
 bool found_has_lanes(const struct found *found);
 
 /*
- * Is it the first of its lane's on its NIC, and so stands for all of them there?
- * Its first VNI's may be gone.
+ * Is it the first of its lane's on its NIC, and so stands for all of them
+ * there? Its first VNI's may be gone.
  */
 bool found_is_first(const struct found *found, size_t i);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A new set of programs is attached before an old one goes, so for a moment
- * both decide. The old one's lanes are taken over where the maps are of the same
- * shape; where they are not, lanes are nobody's until the new set has
+ * both decide. The old one's lanes are taken over where the maps are of the
+ * same shape; where they are not, lanes are nobody's until the new set has
  * them. What others take away is put back in the same way.
  */
 #include "lanes/driver/ethernet/gate.h"
@@ -63,8 +63,8 @@ static void name_set(struct ethernet_gate *gate)
 }
 
 /*
- * 1: a set that is there and whole is ours now. Else *old is another set of this
- * namespace, whose lanes are to be kept, or none.
+ * 1: a set that is there and whole is ours now. Else *old is another set of
+ * this namespace, whose lanes are to be kept, or none.
  */
 static int find_set(struct ethernet_gate *gate, struct gate_set *old,
 		    struct fairlead_error *error)
@@ -210,8 +210,8 @@ int gate_check(const struct ethernet_gate *gate,
 }
 
 /*
- * With the map that is there, so that lanes are closed from the first program on.
- * The old set is in force until the caller detaches it.
+ * With the map that is there, so that lanes are closed from the first program
+ * on. The old set is in force until the caller detaches it.
  */
 static int attach_again(struct ethernet_gate *gate, struct gate_set *ret_old,
 			struct fairlead_error *error)
@@ -245,8 +245,9 @@ static int pin_again(struct ethernet_gate *gate, struct fairlead_error *error)
 }
 
 /*
- * Whenever we are killed there are pins of one set or the other: the old one goes
- * when the new one is pinned, and where that cannot be it stays by its own.
+ * Whenever we are killed there are pins of one set or the other: the old one
+ * goes when the new one is pinned, and where that cannot be it stays by its
+ * own.
  */
 static int put_back(struct ethernet_gate *gate, int flaw,
 		    const char **ret_missing, struct fairlead_error *error)

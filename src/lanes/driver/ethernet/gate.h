@@ -3,19 +3,20 @@
  * The BPF part of a lane: programs at the root of the cgroups that let only the
  * owner's processes bind to, connect to, send to and receive at a lane's
  * addresses, and nobody but root send VXLAN by hand. They close what nft cannot
- * (ports that another user listens on), and look at the process, not only at its
- * user, where the job has a cgroup.
+ * (ports that another user listens on), and look at the process, not only at
+ * its user, where the job has a cgroup.
  *
  * Programs and maps are pinned: they outlive us, and whoever comes next goes on
  * with them. They look only at sockets of the network namespace that they were
- * made for (the caller's), so that several emulated nodes can be on one machine.
- * A kernel whose packet programs cannot ask for the namespace (6.1; 6.18 can)
- * applies what is said of packets to all namespaces of the machine: nodes that
- * are emulated beside each other then disturb each other.
+ * made for (the caller's), so that several emulated nodes can be on one
+ * machine. A kernel whose packet programs cannot ask for the namespace (6.1;
+ * 6.18 can) applies what is said of packets to all namespaces of the machine:
+ * nodes that are emulated beside each other then disturb each other.
  *
- * One process at a time uses a directory. Privileges: gate_open and gate_tend need
- * CAP_BPF and CAP_NET_ADMIN, and CAP_SYS_ADMIN if they have to mount; all else
- * needs none, only an open gate, and gate_leave that the user owns the directory.
+ * One process at a time uses a directory. Privileges: gate_open and gate_tend
+ * need CAP_BPF and CAP_NET_ADMIN, and CAP_SYS_ADMIN if they have to mount; all
+ * else needs none, only an open gate, and gate_leave that the user owns the
+ * directory.
  */
 #pragma once
 
@@ -44,8 +45,8 @@ struct ethernet_gate_options {
  * Load and attach, or go on with what is pinned when it is of this version and
  * for these options; what is pinned and is not is replaced without a moment in
  * between where nothing is attached, and lanes are taken over. -EOPNOTSUPP with
- * a text: the kernel or the system lacks something (cgroup v2, BPF for it); -EPERM,
- * -EINVAL.
+ * a text: the kernel or the system lacks something (cgroup v2, BPF for it);
+ * -EPERM, -EINVAL.
  */
 int gate_open(const struct ethernet_gate_options *options,
 	      struct ethernet_gate **ret_gate,
@@ -55,16 +56,17 @@ void gate_close(struct ethernet_gate *gate);
 DEFINE_AUTO(struct ethernet_gate, gate_close)
 
 /*
- * Is it whole? -ENOLINK: somebody has detached some of it, and lanes are open as
- * without a gate. -ENOENT: it is in force, but only while this process lives, since
- * pins are gone (unlinked, or their file system unmounted). With a text.
+ * Is it whole? -ENOLINK: somebody has detached some of it, and lanes are open
+ * as without a gate. -ENOENT: it is in force, but only while this process
+ * lives, since pins are gone (unlinked, or their file system unmounted). With a
+ * text.
  */
 int gate_check(const struct ethernet_gate *gate,
 	       struct fairlead_error *ret_error);
 /*
- * Put back what gate_check finds missing, with the lanes that it has: 1, and the
- * text says what it was; 0: nothing was. An error, with a text: it cannot be; what
- * is said of gate_check then still holds.
+ * Put back what gate_check finds missing, with the lanes that it has: 1, and
+ * the text says what it was; 0: nothing was. An error, with a text: it cannot
+ * be; what is said of gate_check then still holds.
  */
 int gate_tend(struct ethernet_gate *gate, struct fairlead_error *ret_error);
 
@@ -82,8 +84,8 @@ struct gate_entry {
 	bool is_network;
 	uint32_t uid;
 	/*
-	 * And only in this cgroup or below; 0: anywhere. GATE_CGROUP_UNKNOWN: in that
-	 * of the entry that is there for the user; else nowhere.
+	 * And only in this cgroup or below; 0: anywhere. GATE_CGROUP_UNKNOWN:
+	 * in that of the entry that is there for the user; else nowhere.
 	 */
 	uint64_t cgroup_id;
 };
@@ -94,9 +96,9 @@ struct gate_entry {
 int gate_add(struct ethernet_gate *gate, const struct gate_entry *entry,
 	     struct fairlead_error *ret_error);
 /*
- * Exactly these entries, from now on; those that stay are never out of force. 1:
- * some were not so, and not only in their cgroups: if that is what was written last,
- * somebody else has written to the map. -ENOSPC, -EINVAL.
+ * Exactly these entries, from now on; those that stay are never out of force.
+ * 1: some were not so, and not only in their cgroups: if that is what was
+ * written last, somebody else has written to the map. -ENOSPC, -EINVAL.
  */
 int gate_replace(struct ethernet_gate *gate, const struct gate_entry *entries,
 		 size_t count, struct fairlead_error *ret_error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where a lane's network is the site's whole network, its element is the owner's.
+ * Where a lane's network is the site's whole network, its element is the
+ * owner's.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -30,8 +30,8 @@ struct gate_sets {
  */
 int gate_pins_make(const char *pins, struct fairlead_error *ret_error);
 /*
- * Sets whose names begin so; the directory may have others' besides, as the root of
- * the file system has. None, and no directory, is no error.
+ * Sets whose names begin so; the directory may have others' besides, as the
+ * root of the file system has. None, and no directory, is no error.
  */
 int gate_pins_list(const char *pins, const char *prefix,
 		   struct gate_sets *ret_sets,

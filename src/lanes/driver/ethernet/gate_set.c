@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Whoever may use bpf can detach a link or have it run another program, and
- * whoever is root can unmount what pins are on, or unlink them: the kernel notifies
- * nobody, so it is asked.
+ * whoever is root can unmount what pins are on, or unlink them: the kernel
+ * notifies nobody, so it is asked.
  */
 #include "lanes/driver/ethernet/gate_set.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A set of the gate's programs and maps, held by descriptors: it is in force
- * while its links are attached, and stays so when we end where these are pinned.
+ * while its links are attached, and stays so when we end where these are
+ * pinned.
  */
 #pragma once
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A job's name has no slash in it and is neither "." nor "..", but with what stands
- * around it in the pattern it could still make one of these: ".%j" and "." do.
+ * A job's name has no slash in it and is neither "." nor "..", but with what
+ * stands around it in the pattern it could still make one of these: ".%j" and
+ * "." do.
  */
 #include "lanes/driver/ethernet/job_cgroup.h"
 

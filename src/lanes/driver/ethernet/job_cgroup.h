@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The cgroup that a site keeps for a job, as the setting `job_cgroup` names it: a
- * path in which stand
+ * The cgroup that a site keeps for a job, as the setting `job_cgroup` names it:
+ * a path in which stand
  *
  *	%g  the grant's id
  *	%j  the job, as its job manager knows it
@@ -23,8 +23,9 @@
  */
 int job_cgroup_check(const char *pattern, struct fairlead_error *ret_error);
 /*
- * pattern: has passed the check. -ENOENT with a text: it has %j, and the lane was
- * made without its job's name; -EINVAL: a part would be "." or ".."; -ENAMETOOLONG.
+ * pattern: has passed the check. -ENOENT with a text: it has %j, and the lane
+ * was made without its job's name; -EINVAL: a part would be "." or "..";
+ * -ENAMETOOLONG.
  */
 int job_cgroup_format(const char *pattern, const struct ethernet_alias *alias,
 		      char path[PATH_MAX], struct fairlead_error *ret_error);

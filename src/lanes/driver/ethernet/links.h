@@ -63,9 +63,10 @@ const struct ethernet_link *link_find(const struct link_list *list, int index);
 const struct ethernet_link *link_find_name(const struct link_list *list,
 					   const char *name);
 /*
- * Is it a lane's: VXLAN with an alias of ours that has its VNI, whatever somebody
- * made of its name and group? Or, where a crash left it without an alias, in a
- * link group of ours (device.h), with a name of ours that says its VNI?
+ * Is it a lane's: VXLAN with an alias of ours that has its VNI, whatever
+ * somebody made of its name and group? Or, where a crash left it without an
+ * alias, in a link group of ours (device.h), with a name of ours that says its
+ * VNI?
  */
 bool link_is_ours(const struct ethernet_link *link);
 /* One device, by its name, or by its index when name is NULL. -ENODEV. */
@@ -88,10 +89,10 @@ int links_held_read(struct netlink *netlink, struct links_held *held,
 		    struct fairlead_error *ret_error);
 void links_held_fini(struct links_held *held);
 /*
- * Read them now; until links_let_go the functions above that list them, and what is
- * built on these, answer from that: for who asks several questions about all of
- * them and changes nothing in between. `held` is the caller's, and stays where it
- * is. On a failure nothing is held. link_read asks all the same.
+ * Read them now; until links_let_go the functions above that list them, and
+ * what is built on these, answer from that: for who asks several questions
+ * about all of them and changes nothing in between. `held` is the caller's, and
+ * stays where it is. On a failure nothing is held. link_read asks all the same.
  */
 int links_hold(struct netlink *netlink, struct links_held *held,
 	       struct fairlead_error *ret_error);

@@ -4,9 +4,9 @@
  * NIC, with the lane's VNIs; its id is the first of them. The NIC itself is
  * there for everybody: it is the system's own, which nobody destroys.
  *
- * A VXLAN device that is not ours withholds its VNI when it has one of our ports,
- * also that of a rail which the node may yet get, and any device the VNI whose name
- * it has.
+ * A VXLAN device that is not ours withholds its VNI when it has one of our
+ * ports, also that of a rail which the node may yet get, and any device the VNI
+ * whose name it has.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -149,8 +149,8 @@ int ethernet_list(void *state,
 	int result = node_underlays(node, &underlays, ret_error);
 
 	/*
-	 * Whoever flushed all rules of the node has opened the lanes. Where they
-	 * cannot be written again, ethernet_tend and the summary say so.
+	 * Whoever flushed all rules of the node has opened the lanes. Where
+	 * they cannot be written again, ethernet_tend and the summary say so.
 	 */
 	if (result == 0 && !node->is_looking)
 		(void)enforce_tend_table(node, &ignored);

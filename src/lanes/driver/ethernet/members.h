@@ -11,14 +11,14 @@
  *	          rail's devices, u32 nodes, addresses as runs; members.c has
  *	          each field
  *
- * Another version is refused: until both daemons are of one version a node has no
- * new lanes, and keeps those that it has.
+ * Another version is refused: until both daemons are of one version a node has
+ * no new lanes, and keeps those that it has.
  *
  * A rail has its number on all nodes, so that a NIC which is lacking moves no
- * other to another rail. Addresses of a rail that rise by one from node to node,
- * as they mostly do, take a few bytes for all of them. A node without rails is no
- * peer of the others: the lane is between those that have some, and has the rails
- * that all of these have. Pure; neither is trusted.
+ * other to another rail. Addresses of a rail that rise by one from node to
+ * node, as they mostly do, take a few bytes for all of them. A node without
+ * rails is no peer of the others: the lane is between those that have some, and
+ * has the rails that all of these have. Pure; neither is trusted.
  */
 #pragma once
 
@@ -48,8 +48,8 @@ struct ethernet_place {
 int ethernet_place_encode(const struct ethernet_place *place,
 			  struct writer *writer);
 /*
- * -EPROTONOSUPPORT: the first byte is of another version. -EBADMSG, also when all
- * of its rails are lacking.
+ * -EPROTONOSUPPORT: the first byte is of another version. -EBADMSG, also when
+ * all of its rails are lacking.
  */
 int ethernet_place_decode(const void *bytes, size_t size,
 			  struct ethernet_place *ret_place);

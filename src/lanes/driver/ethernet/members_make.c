@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether the places of a job's nodes go together. What each node has reported is
- * not trusted: a node that names another's address would get that one's packets,
- * so no address may be there twice, on whichever rail. A node without rails has
- * none of the lane, and nothing to go together with.
+ * Whether the places of a job's nodes go together. What each node has reported
+ * is not trusted: a node that names another's address would get that one's
+ * packets, so no address may be there twice, on whichever rail. A node without
+ * rails has none of the lane, and nothing to go together with.
  */
 #include <stdio.h>
 #include <stdlib.h>

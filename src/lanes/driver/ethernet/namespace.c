@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Network namespaces that a file keeps. What is on a name, a namespace or a file
- * that a crash left, is asked of the file system.
+ * Network namespaces that a file keeps. What is on a name, a namespace or a
+ * file that a crash left, is asked of the file system.
  */
 #include "lanes/driver/ethernet/namespace.h"
 

@@ -7,12 +7,12 @@
  *	namespace_create -> device_create (host) -> namespace_take -> device_dress
  *	(inside) -> ... -> devices_delete (inside) -> namespace_delete
  *
- * The file is a mount. It is there for launchers only if they see our mounts, and
- * outlives us only if our mount namespace does: the unit of systemd must not have
- * one of its own (PrivateTmp=, ProtectSystem=, ProtectHome=, ProtectKernel*=,
- * ProtectControlGroups=, PrivateMounts=, ... each make one), and needs
- * CAP_SYS_ADMIN, CAP_NET_ADMIN, RestrictNamespaces=net or none, and @mount in its
- * SystemCallFilter=.
+ * The file is a mount. It is there for launchers only if they see our mounts,
+ * and outlives us only if our mount namespace does: the unit of systemd must
+ * not have one of its own (PrivateTmp=, ProtectSystem=, ProtectHome=,
+ * ProtectKernel*=, ProtectControlGroups=, PrivateMounts=, ... each make one),
+ * and needs CAP_SYS_ADMIN, CAP_NET_ADMIN, RestrictNamespaces=net or none, and
+ * @mount in its SystemCallFilter=.
  *
  * The mount is made last: a namespace that is listed is complete. What a crash
  * leaves before that is an empty file, in which there is nothing.
@@ -39,13 +39,13 @@ void namespace_path(const char *directory, uint64_t grant_id,
 int namespace_create(const char *directory, uint64_t grant_id,
 		     struct fairlead_error *ret_error);
 /*
- * What namespace_create would say of the directory, which need not be there yet;
- * nothing is made.
+ * What namespace_create would say of the directory, which need not be there
+ * yet; nothing is made.
  */
 int namespace_check(const char *directory, struct fairlead_error *ret_error);
 /*
- * None is no error. Processes inside keep what is theirs, and the namespace lives
- * as long as they do: its devices have to be deleted inside before.
+ * None is no error. Processes inside keep what is theirs, and the namespace
+ * lives as long as they do: its devices have to be deleted inside before.
  */
 int namespace_delete(const char *directory, uint64_t grant_id,
 		     struct fairlead_error *ret_error);
@@ -54,10 +54,11 @@ int namespace_netlink(const char *directory, uint64_t grant_id,
 		      struct netlink **ret_netlink,
 		      struct fairlead_error *ret_error);
 /*
- * Move a device inside, where it is down. Its index, name, MAC, MTU, alias, group,
- * flags and forwarding entries go with it, and the socket that it sends by stays
- * in the host's namespace; the kernel drops its addresses and neighbours, and
- * would give it a link-local address again: device_dress sets them inside.
+ * Move a device inside, where it is down. Its index, name, MAC, MTU, alias,
+ * group, flags and forwarding entries go with it, and the socket that it sends
+ * by stays in the host's namespace; the kernel drops its addresses and
+ * neighbours, and would give it a link-local address again: device_dress sets
+ * them inside.
  */
 int namespace_take(struct netlink *host, const char *directory,
 		   uint64_t grant_id, const struct lane_device *device,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Names are cut so that none can clash: the VNI is whole in a device's name, in
- * its hardware address and in its IPv6 network. IPv4 is too small for 24 bits of
- * VNI, so there VNIs share networks, and a pool must not have two that do.
+ * its hardware address and in its IPv6 network. IPv4 is too small for 24 bits
+ * of VNI, so there VNIs share networks, and a pool must not have two that do.
  *
  * IPv4 networks are numbered rail * lanes + VNI % lanes from the start of the
  * site's, where lanes is a quarter of what fits: a rail has a quarter each.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a lane is called: its devices, hardware addresses and addresses follow
- * from VNI, rail and the node's number in the job, so that every node of the job
- * computes the same ones and nobody has to be asked.
+ * from VNI, rail and the node's number in the job, so that every node of the
+ * job computes the same ones and nobody has to be asked.
  *
  *	device   fl4242 on rail 0, fl4242r1 on rail 1
  *	MAC      02:VV:VV:VV:NN:NN
@@ -49,8 +49,8 @@ struct ethernet_networks {
 };
 
 /*
- * VXLAN's UDP port on a rail: first + rail, but past RoCEv2's, which others need
- * on the same NICs. first is not RoCEv2's.
+ * VXLAN's UDP port on a rail: first + rail, but past RoCEv2's, which others
+ * need on the same NICs. first is not RoCEv2's.
  */
 uint16_t ethernet_port(uint16_t first, uint32_t rail);
 /* The rail that has the port; ETHERNET_RAILS_MAX: none has. */
@@ -88,7 +88,8 @@ bool ethernet_device_parse(const char *device, uint32_t *ret_vni,
 			   uint32_t *ret_rail);
 
 /*
- * What a device says of itself in its alias, by which it is known after a crash:
+ * What a device says of itself in its alias, by which it is known after a
+ * crash:
  * "fairlead:grant=9:uid=20001:gid=20001:tcs=0xa:tc=1:class=17:vnis=4242:job=77".
  */
 #define ETHERNET_ALIAS_MAX 224 /* bytes, with the zero; the kernel has 256 */

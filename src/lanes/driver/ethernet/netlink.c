@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * libnl only makes the messages: its own sockets make one error of several of the
- * kernel's (EADDRINUSE and EEXIST are "object exists" to it), and drop the
+ * libnl only makes the messages: its own sockets make one error of several of
+ * the kernel's (EADDRINUSE and EEXIST are "object exists" to it), and drop the
  * kernel's words.
  *
  * Queued requests go out many in one datagram. Only the last one asks for an

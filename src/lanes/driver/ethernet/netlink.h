@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One NETLINK_ROUTE socket: what devices, addresses, neighbours and queueing
- * disciplines are made with; or (netlink_open_filter) one for rules. It belongs to
- * the network namespace that its thread was in when it was opened.
+ * disciplines are made with; or (netlink_open_filter) one for rules. It belongs
+ * to the network namespace that its thread was in when it was opened.
  *
- * Requests are libnl's messages (netlink_message, nla_put); the functions here set
- * what all requests have, and use the message up.
+ * Requests are libnl's messages (netlink_message, nla_put); the functions here
+ * set what all requests have, and use the message up.
  */
 #pragma once
 
@@ -44,12 +44,13 @@ DEFINE_AUTO(struct netlink, netlink_close)
 struct nl_msg *netlink_message(int type, int flags, const void *head,
 			       size_t size);
 /*
- * Send the message, which is used up, and wait for the kernel's answers; with the
- * flag NLM_F_DUMP there are as many as there are. They are emitted when all are
- * there: none on a failure, and none of a list that changed while it was read,
- * which is read again. A header is valid within emit, which may be NULL. A negative
- * errno, the kernel's own, with a text: `what`, and the kernel's words if it has
- * any. -EAGAIN: a list changed each time; -E2BIG: more than 64 MiB.
+ * Send the message, which is used up, and wait for the kernel's answers; with
+ * the flag NLM_F_DUMP there are as many as there are. They are emitted when all
+ * are there: none on a failure, and none of a list that changed while it was
+ * read, which is read again. A header is valid within emit, which may be NULL.
+ * A negative errno, the kernel's own, with a text: `what`, and the kernel's
+ * words if it has any. -EAGAIN: a list changed each time; -E2BIG: more than 64
+ * MiB.
  */
 int netlink_get(struct netlink *netlink, struct nl_msg *message,
 		void (*emit)(void *arg, const struct nlmsghdr *header),
@@ -60,9 +61,9 @@ int netlink_get(struct netlink *netlink, struct nl_msg *message,
 	netlink_get(netlink, message, NULL, NULL, ret_error, __VA_ARGS__)
 
 /*
- * Requests of the firewall, between its two frames, that are done wholly or not at
- * all: they are numbered, sent as one datagram, and their answer is waited for.
- * The text is `what`, and the kernel's words.
+ * Requests of the firewall, between its two frames, that are done wholly or not
+ * at all: they are numbered, sent as one datagram, and their answer is waited
+ * for. The text is `what`, and the kernel's words.
  */
 int netlink_batch(struct netlink *netlink, void *requests, size_t size,
 		  struct fairlead_error *ret_error, const char *what);

@@ -4,8 +4,8 @@
  * batch, and the expressions of which rules consist. A batch is done wholly or
  * not at all. Pure.
  *
- * An expression loads into a register, or judges one. Registers have 4 bytes, and
- * are numbered from 0; a longer value takes those that follow.
+ * An expression loads into a register, or judges one. Registers have 4 bytes,
+ * and are numbered from 0; a longer value takes those that follow.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Settings, what the node has, and the table of operations. A start rewrites rules
- * and gates for the devices that are there: what a crash left in between is
- * right then, and a table that somebody flushed is back. A process that cannot do
- * that only looks.
+ * Settings, what the node has, and the table of operations. A start rewrites
+ * rules and gates for the devices that are there: what a crash left in between
+ * is right then, and a table that somebody flushed is back. A process that
+ * cannot do that only looks.
  */
 #include "lanes/driver/ethernet/node.h"
 
@@ -247,8 +247,8 @@ static void namespace_seen(void *arg, uint64_t grant_id)
 }
 
 /*
- * The socket of a device that was moved into a job's namespace stays behind. Who
- * only looks does not see the device, and takes the port for its.
+ * The socket of a device that was moved into a job's namespace stays behind.
+ * Who only looks does not see the device, and takes the port for its.
  */
 static bool is_inside(const struct ethernet_node *node,
 		      const struct found *found, uint16_t port)
@@ -338,8 +338,8 @@ int node_port_check(const struct ethernet_node *node, size_t rail,
 }
 
 /*
- * Rails that can carry lanes, as bits. One whose port another program has would fail
- * each apply; without any other it is reported, and the apply says why.
+ * Rails that can carry lanes, as bits. One whose port another program has would
+ * fail each apply; without any other it is reported, and the apply says why.
  */
 static unsigned int rails_to_report(const struct ethernet_node *node,
 				    const struct underlays *list)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The node half: its state, and operations behind ethernet_node_ops, which are in
- * apply.c, enforce_tend.c, env.c (with inherit), list.c (with destroy), node.c
- * (open, close, probe, place), revoke.c and summary.c.
+ * The node half: its state, and operations behind ethernet_node_ops, which are
+ * in apply.c, enforce_tend.c, env.c (with inherit), list.c (with destroy),
+ * node.c (open, close, probe, place), revoke.c and summary.c.
  */
 #pragma once
 
@@ -32,8 +32,8 @@ struct ethernet_guard {
 	uint32_t digest_generation; /* when that was so */
 	uint64_t lanes; /* what they were made from: sum of each device's */
 	/*
-	 * Rules may be of devices that are gone, or could not be written, or the
-	 * gate could not: no lane is made before they are.
+	 * Rules may be of devices that are gone, or could not be written, or
+	 * the gate could not: no lane is made before they are.
 	 */
 	bool has_leftovers;
 	/* What was put back, and is to be said. */
@@ -46,8 +46,8 @@ struct ethernet_guard {
 
 struct ethernet_node {
 	/*
-	 * Opened without CAP_NET_ADMIN, as the agent does it: rules and gates are
-	 * not ours to touch, and what is in a job's namespace is not seen.
+	 * Opened without CAP_NET_ADMIN, as the agent does it: rules and gates
+	 * are not ours to touch, and what is in a job's namespace is not seen.
 	 */
 	bool is_looking;
 	struct netlink *netlink;

@@ -9,9 +9,9 @@
  *	max=RATE          sent at most so fast
  *	isolation=host    or netns: devices in a network namespace of the job
  *
- * RATE is "10M", "2500M" or "25G", bits a second, or "none". As with slingshot's
- * policy.h a job can ask for less than the site has, never for more, and the
- * completed options travel to the nodes. Pure.
+ * RATE is "10M", "2500M" or "25G", bits a second, or "none". As with
+ * slingshot's policy.h a job can ask for less than the site has, never for
+ * more, and the completed options travel to the nodes. Pure.
  */
 #pragma once
 
@@ -61,8 +61,8 @@ struct ethernet_request {
 };
 
 /*
- * "25G", "none" (0 Mbit/s). -EINVAL with a text. Less than 1M cannot be written,
- * nor more than ETHERNET_RATE_MAX_MBIT.
+ * "25G", "none" (0 Mbit/s). -EINVAL with a text. Less than 1M cannot be
+ * written, nor more than ETHERNET_RATE_MAX_MBIT.
  */
 int ethernet_rate_parse(const char *text, uint32_t *ret_mbit,
 			struct fairlead_error *ret_error);

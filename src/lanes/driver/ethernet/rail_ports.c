@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A write at the file's beginning replaces the list, one behind it adds to it (Linux
- * proc_do_large_bitmap): so nothing is lost that somebody reserves meanwhile.
+ * A write at the file's beginning replaces the list, one behind it adds to it
+ * (Linux proc_do_large_bitmap): so nothing is lost that somebody reserves
+ * meanwhile.
  */
 #include "lanes/driver/ethernet/rail_ports.h"
 

@@ -248,8 +248,9 @@ static bool is_recorded(const struct recorded *made, const char *name)
 }
 
 /*
- * The VNI is not free while a device that was made for the lane has it, whatever
- * its alias says by now. Without a record nothing was: another lane has it.
+ * The VNI is not free while a device that was made for the lane has it,
+ * whatever its alias says by now. Without a record nothing was: another lane
+ * has it.
  */
 static void astray_check(const struct found *found,
 			 const struct revoking *revoking)

@@ -3,17 +3,17 @@
  * The rules. A packet into a lane is judged by the uid of the socket that it
  * comes from, and marked; what the kernel then sends as VXLAN keeps socket and
  * mark, so that VXLAN without the mark and with a user's socket was made by
- * hand. Packets without a user's socket are the kernel's own: they pass, but for
- * datagrams and first packets of connections, which are answers to nothing.
+ * hand. Packets without a user's socket are the kernel's own: they pass, but
+ * for datagrams and first packets of connections, which are answers to nothing.
  *
  * VXLAN is judged before all else, also on loopback and inside lanes: a node
  * unpacks it wherever it comes from. Before that only what would hide it: these
  * hooks see fragments of IPv6, and those of IPv4 that are forwarded.
  *
- * All traffic of the node passes here, and most of it belongs to no lane: it
- * is distinguished by numbers that cost little to compare. Devices of lanes are
- * known by their link group. Sets have exact keys (hash tables); only the site's
- * two networks are ranges, which cost less as constants than as sets.
+ * All traffic of the node passes here, and most of it belongs to no lane: it is
+ * distinguished by numbers that cost little to compare. Devices of lanes are
+ * known by their link group. Sets have exact keys (hash tables); only the
+ * site's two networks are ranges, which cost less as constants than as sets.
  */
 #include "lanes/driver/ethernet/rules.h"
 
@@ -38,8 +38,8 @@
 
 /*
  * A rule is its chain and words. Chain by chain, in the order in which a packet
- * meets them; %s: for each class. One with "net4" is left out where lanes have no
- * IPv4.
+ * meets them; %s: for each class. One with "net4" is left out where lanes have
+ * no IPv4.
  */
 static const char *const rules[] = {
 	/* Never a hang: TCP by IPv6 takes a reset only. */
@@ -75,8 +75,8 @@ static const char *const rules[] = {
 	"class_%s ip set-dscp %s goto as_%s",
 	"class_%s ip6 set-dscp6 %s goto as_%s",
 	/*
-	 * The outer header has the inner one's DSCP. Where the lane has no queues
-	 * that is all: one look into a map less for each packet.
+	 * The outer header has the inner one's DSCP. Where the lane has no
+	 * queues that is all: one look into a map less for each packet.
 	 */
 	"vxlan_out unmarked not-root count refused_raw drop",
 	"vxlan_out ip dscp %s obey has_%s",

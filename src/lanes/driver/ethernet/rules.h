@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The firewall's part of a lane: one table, `inet fairlead`, which is written
- * once; a lane only adds elements to its sets. The rules follow from the devices
- * that are there, so the table can be rewritten at any time, whole and in one
- * transaction, and is then right.
+ * once; a lane only adds elements to its sets. The rules follow from the
+ * devices that are there, so the table can be rewritten at any time, whole and
+ * in one transaction, and is then right.
  *
- * It is written as requests of nf_tables (nftables.h), for table_change. nft lists
- * it as it would what it had written itself.
+ * It is written as requests of nf_tables (nftables.h), for table_change. nft
+ * lists it as it would what it had written itself.
  *
  * The UDP ports of all rails are ours alone: other VXLAN on them is refused.
  * Root may send whatever it likes; nothing here keeps it out.
@@ -42,8 +42,8 @@ struct rules_counters {
 struct rules_lane {
 	/*
 	 * VXLAN is taken from peers by the NIC below it (underlay_index). With
-	 * another class's DSCP than those of its alias, which is the inner packet's,
-	 * it gets that of the first; the inner packet keeps its own.
+	 * another class's DSCP than those of its alias, which is the inner
+	 * packet's, it gets that of the first; the inner packet keeps its own.
 	 */
 	struct lane_device device;
 	const struct ip_address *peers; /* underlay addresses */
@@ -64,8 +64,8 @@ void rules_write_table(const struct ethernet_networks *networks,
 /* The table goes, whoever wrote it. None is no error. */
 void rules_write_removal(struct writer *batch);
 /*
- * Elements of these lanes, all or none. Adding what is there is no error, but with
- * other data (-EEXIST); none are taken away but with the table.
+ * Elements of these lanes, all or none. Adding what is there is no error, but
+ * with other data (-EEXIST); none are taken away but with the table.
  */
 void rules_write_add(const struct rules_lane *lanes, size_t count,
 		     struct writer *batch);

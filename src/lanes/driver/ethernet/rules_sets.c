@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What keys of sets are made of, once for their rules and once as a lane has it.
- * A set also says so in nft's own form (typeof), by which nft lists it.
+ * What keys of sets are made of, once for their rules and once as a lane has
+ * it. A set also says so in nft's own form (typeof), by which nft lists it.
  */
 #include "lanes/driver/ethernet/rules_sets.h"
 

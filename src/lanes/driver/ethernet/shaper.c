@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rates by HTB: how the link is shared, and what of it is ours. The queueing
- * discipline is known by its handle, a class by its quantum: neither has a place
- * for a word of ours.
+ * discipline is known by its handle, a class by its quantum: neither has a
+ * place for a word of ours.
  */
 #include "lanes/driver/ethernet/shaper.h"
 

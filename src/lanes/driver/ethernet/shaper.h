@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rates on an underlay's NIC: HTB with one parent class of the link's rate,
- * below it one class for each lane that has rates or a class of traffic of its own,
- * and a default class for all else. A lane with several classes of traffic has a
- * leaf for each below its own. The class of a packet is its priority, which nft
- * sets; no filter is needed.
+ * below it one class for each lane that has rates or a class of traffic of its
+ * own, and a default class for all else. A lane with several classes of traffic
+ * has a leaf for each below its own. The class of a packet is its priority,
+ * which nft sets; no filter is needed.
  *
  *	464c:    ->  464c:1 (link)
  *	464c:1   ->  464c:ffff (default), 464c:10, 464c:11, ... (lanes)
  *	464c:11  ->  464c:4011 (LOW_LATENCY), 464c:8011 (BEST_EFFORT)
  *
- * A lane's leaves have equal parts of what is reserved, and its maximum in common;
- * what one does not use goes to the lane's others first, by their priority.
+ * A lane's leaves have equal parts of what is reserved, and its maximum in
+ * common; what one does not use goes to the lane's others first, by their
+ * priority.
  *
- * A tenth of the link is the default class's, and cannot be reserved. What is not
- * used goes to the others: first to those of the higher priority, then in turns.
+ * A tenth of the link is the default class's, and cannot be reserved. What is
+ * not used goes to the others: first to those of the higher priority, then in
+ * turns.
  *
- * Sending only: a maximum is kept by the sender. All queues of the NIC share one
- * lock then, so that it is for sites that want rates.
+ * Sending only: a maximum is kept by the sender. All queues of the NIC share
+ * one lock then, so that it is for sites that want rates.
  */
 #pragma once
 
@@ -58,15 +60,15 @@ static inline uint16_t shaper_leaf(uint16_t minor, uint32_t classes,
 }
 
 /*
- * What the kernel lacks for it, or "" (with a newline between several). Nothing is
- * changed. -EPERM.
+ * What the kernel lacks for it, or "" (with a newline between several). Nothing
+ * is changed. -EPERM.
  */
 int shaper_probe(struct netlink *netlink, char text[256]);
 /*
- * Make the qdisc, or find that it is there and ours; what an earlier start began
- * is completed, and the rate set again. link_mbit: the link's rate. -EEXIST with a
- * text: the NIC has a qdisc of the site's own, which stays; -EINVAL: link_mbit
- * is 0; -EOPNOTSUPP.
+ * Make the qdisc, or find that it is there and ours; what an earlier start
+ * began is completed, and the rate set again. link_mbit: the link's rate.
+ * -EEXIST with a text: the NIC has a qdisc of the site's own, which stays;
+ * -EINVAL: link_mbit is 0; -EOPNOTSUPP.
  */
 int shaper_start(struct netlink *netlink, const struct underlay *underlay,
 		 uint32_t link_mbit, struct fairlead_error *ret_error);
@@ -76,8 +78,8 @@ int shaper_start(struct netlink *netlink, const struct underlay *underlay,
 int shaper_stop(struct netlink *netlink, const struct underlay *underlay,
 		struct fairlead_error *ret_error);
 /*
- * The lowest minor number that no class on the NIC has, whoever made it, nor any
- * of its leaves, and that is not among the `count` taken ones. -ENOSPC.
+ * The lowest minor number that no class on the NIC has, whoever made it, nor
+ * any of its leaves, and that is not among the `count` taken ones. -ENOSPC.
  */
 int shaper_choose(struct netlink *netlink, const struct underlay *underlay,
 		  const uint16_t *taken, size_t count, uint16_t *ret_minor,
@@ -91,9 +93,9 @@ int shaper_add(struct netlink *netlink, const struct underlay *underlay,
 	       const struct shaper_class *shaped,
 	       struct fairlead_error *ret_error);
 /*
- * With its leaves. -EBUSY with a text: something of somebody else's hangs on one of
- * them (a filter, class or qdisc), and all stay. A class that is not there, or not
- * ours, is no error.
+ * With its leaves. -EBUSY with a text: something of somebody else's hangs on
+ * one of them (a filter, class or qdisc), and all stay. A class that is not
+ * there, or not ours, is no error.
  */
 int shaper_remove(struct netlink *netlink, const struct underlay *underlay,
 		  uint16_t minor, struct fairlead_error *ret_error);

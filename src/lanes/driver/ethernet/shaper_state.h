@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the two halves of the shaper share: what a NIC has, and what of it is ours. */
+/*
+ * What the two halves of the shaper share: what a NIC has, and what of it is
+ * ours.
+ */
 #pragma once
 
 #include <linux/pkt_sched.h>

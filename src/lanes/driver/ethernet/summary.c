@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The driver on this node in a line: the level, what was refused by it, and what
- * is missing for more. What makes it useless is an error of open instead.
+ * The driver on this node in a line: the level, what was refused by it, and
+ * what is missing for more. What makes it useless is an error of open instead.
  */
 #include <errno.h>
 #include <inttypes.h>

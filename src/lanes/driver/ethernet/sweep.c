@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A lane is taken back by its devices. Should somebody have deleted these by hand,
- * or the node's journal be lost between two steps, then what they had is left. A
- * NIC that carries no lanes any more may have classes from when it did.
+ * A lane is taken back by its devices. Should somebody have deleted these by
+ * hand, or the node's journal be lost between two steps, then what they had is
+ * left. A NIC that carries no lanes any more may have classes from when it did.
  */
 #include "lanes/driver/ethernet/sweep.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A device waits for all that looks at it, and many that go at once wait but once:
- * lanes that are taken together take little longer than one. Where somebody has
- * moved them does not matter.
+ * A device waits for all that looks at it, and many that go at once wait but
+ * once: lanes that are taken together take little longer than one. Where
+ * somebody has moved them does not matter.
  *
  * A lane has a class on each rail, which the first of its devices there takes
  * away; the others find it gone.
@@ -45,7 +45,8 @@ struct taking {
 
 /*
  * The NIC below a device, by the kernel's word: which ones carry lanes may have
- * changed since the device was made. False: it is gone, and its classes with it.
+ * changed since the device was made. False: it is gone, and its classes with
+ * it.
  */
 static bool nic_find(const struct taking *taking, const struct item *item,
 		     struct underlay *ret_nic)

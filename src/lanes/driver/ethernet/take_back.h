@@ -18,10 +18,10 @@ struct take_back {
  *	down | class | deleted | rules, gates
  *
  * Each step is done for all lanes before the next one; devices in one namespace
- * are deleted at once. They carry nothing from the first step on. A device whose
- * class is held by somebody else's object stays, down, as the record of it: -EBUSY;
- * and one in a namespace that cannot be entered, as it is. The others go all the
- * same. A lane's errors are joined, -EBUSY first.
+ * are deleted at once. They carry nothing from the first step on. A device
+ * whose class is held by somebody else's object stays, down, as the record of
+ * it: -EBUSY; and one in a namespace that cannot be entered, as it is. The
+ * others go all the same. A lane's errors are joined, -EBUSY first.
  */
 void take_back_all(const struct ethernet_node *node, struct take_back *lanes,
 		   size_t count);
@@ -30,14 +30,16 @@ int take_back(const struct ethernet_node *node,
 	      const struct found_device *devices, size_t count,
 	      struct fairlead_error *ret_error);
 /*
- * Delete the namespace of a lane that was taken back; while a device of ours is in
- * it, also of another lane, it stays, since nobody could find that one any more.
+ * Delete the namespace of a lane that was taken back; while a device of ours is
+ * in it, also of another lane, it stays, since nobody could find that one any
+ * more.
  */
 int take_back_namespace(const struct ethernet_node *node, uint64_t grant_id,
 			struct fairlead_error *ret_error);
 /*
- * The same of other jobs' namespaces, to which somebody had moved devices of the
- * lane of that grant, once no lane is left there that has or had its devices there.
+ * The same of other jobs' namespaces, to which somebody had moved devices of
+ * the lane of that grant, once no lane is left there that has or had its
+ * devices there.
  */
 void take_back_other_namespaces(const struct ethernet_node *node,
 				uint64_t grant_id,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Traffic control in rtnetlink, as far as the shaper needs it: what queueing
- * disciplines, classes and filters a NIC has, and how HTB is made. By hand, since
- * libnl 3.7 counts buffers wrongly above 17 Gbit/s.
+ * disciplines, classes and filters a NIC has, and how HTB is made. By hand,
+ * since libnl 3.7 counts buffers wrongly above 17 Gbit/s.
  */
 #pragma once
 

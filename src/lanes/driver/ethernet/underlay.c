@@ -2,9 +2,10 @@
 /*
  * A NIC that is named may be of any kind but loopback and a lane's device: the
  * site knows. Those that nobody named are chosen so that nothing surprises:
- * nothing that stands for other NICs but bonds, nothing that leads to no wire. A
- * NIC that comes before one that was taken gets its place in the order of names,
- * as at a start, so that nodes agree in whatever order their NICs came up.
+ * nothing that stands for other NICs but bonds, nothing that leads to no wire.
+ * A NIC that comes before one that was taken gets its place in the order of
+ * names, as at a start, so that nodes agree in whatever order their NICs came
+ * up.
  */
 #include "lanes/driver/ethernet/underlay.h"
 

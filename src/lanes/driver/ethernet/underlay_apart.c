@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel answers ARP for all of its addresses at all NICs, so that peers send
- * to one of two NICs in a network what is for the other, where the rules refuse it.
- * IPv6 answers for the NIC's own. Settings count for a NIC as the greater of its
- * own and that of all.
+ * The kernel answers ARP for all of its addresses at all NICs, so that peers
+ * send to one of two NICs in a network what is for the other, where the rules
+ * refuse it. IPv6 answers for the NIC's own. Settings count for a NIC as the
+ * greater of its own and that of all.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Nothing is bound to find out: it would be in the way of a lane that comes up at
- * that moment. VXLAN's own sockets are listed like all others, so that a port is
- * another program's when it is in the list and no VXLAN device that is up has it.
+ * Nothing is bound to find out: it would be in the way of a lane that comes up
+ * at that moment. VXLAN's own sockets are listed like all others, so that a
+ * port is another program's when it is in the list and no VXLAN device that is
+ * up has it.
  */
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One service on each NIC of the node, or none. What is free is computed
- * from the services that are there; when the NIC's driver says that there is
- * no capacity all the same, somebody else was quicker, and it is computed again.
+ * One service on each NIC of the node, or none. What is free is computed from
+ * the services that are there; when the NIC's driver says that there is no
+ * capacity all the same, somebody else was quicker, and it is computed again.
  *
  * The driver's fail info is not trusted with numbers. Its two flags are taken
  * as a hint after a refusal, since all they can do is to make the service ask

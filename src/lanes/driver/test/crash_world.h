@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A node for tests that kill the driver: a network namespace with two NICs, eth1
- * and eth2, each with a far end that shows what leaves. The driver works in a
- * child, which is watched and killed; the namespace, rules and programs stay.
+ * A node for tests that kill the driver: a network namespace with two NICs,
+ * eth1 and eth2, each with a far end that shows what leaves. The driver works
+ * in a child, which is watched and killed; the namespace, rules and programs
+ * stay.
  */
 #pragma once
 
@@ -47,15 +48,16 @@ int crash_revoke(void *state, struct crash_lane *lane);
 int crash_revoke_all(void *state, struct crash_lane *lanes, size_t count);
 
 /*
- * Do something in a child, with the driver open, and kill it before its nth call
- * that changes anything outside itself. False: it was through before, and has
- * succeeded. act: NULL is the driver's start itself.
+ * Do something in a child, with the driver open, and kill it before its nth
+ * call that changes anything outside itself. False: it was through before, and
+ * has succeeded. act: NULL is the driver's start itself.
  */
 bool crash_kill_at(int (*act)(void *state), unsigned int nth);
 
 /*
- * Does what that user sends to the other node of the lane leave this one? Root's
- * packets on the NICs, sent afterwards, say that it would have left by then.
+ * Does what that user sends to the other node of the lane leave this one?
+ * Root's packets on the NICs, sent afterwards, say that it would have left by
+ * then.
  */
 bool crash_gets_out(const struct crash_lane *lane, uid_t uid);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Devices of lanes for a test, in a network namespace of its own: the underlay is
- * u0, one end of a veth pair, with 10.9.0.1 and fd00:9::1. The test is node 1.
+ * Devices of lanes for a test, in a network namespace of its own: the underlay
+ * is u0, one end of a veth pair, with 10.9.0.1 and fd00:9::1. The test is node
+ * 1.
  */
 #pragma once
 

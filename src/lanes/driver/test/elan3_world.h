@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A node with a fairlead-rms of its own (elan/test/stage.h) on two rails, and
- * elan3's node half open on it: node n1 of the job n0,n1,n2. Whatever goes wrong
- * here fails the running test.
+ * elan3's node half open on it: node n1 of the job n0,n1,n2. Whatever goes
+ * wrong here fails the running test.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jobs of one owner, kept apart by the cgroups that a job manager gives them: real
- * ones, in a network namespace of each test's own with one NIC, eth1. The gate
- * looks at the sockets of that namespace only, and goes with the program.
+ * Jobs of one owner, kept apart by the cgroups that a job manager gives them:
+ * real ones, in a network namespace of each test's own with one NIC, eth1. The
+ * gate looks at the sockets of that namespace only, and goes with the program.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -141,8 +141,8 @@ static int bind_lane(void)
 }
 
 /*
- * What a process of the user gets that takes the lane's address: 0, or its errno.
- * cgroup: that it is in; NULL: the test's.
+ * What a process of the user gets that takes the lane's address: 0, or its
+ * errno. cgroup: that it is in; NULL: the test's.
  */
 static int use_lane(const char *cgroup, uid_t uid)
 {
@@ -229,8 +229,8 @@ static void a_recreated_cgroup_is_taken_up(void **state)
 }
 
 /*
- * As where the job's owner forbids it to a daemon that may not all: only a cgroup
- * that is not there opens the lane to all processes of the owner.
+ * As where the job's owner forbids it to a daemon that may not all: only a
+ * cgroup that is not there opens the lane to all processes of the owner.
  */
 static void a_cgroup_that_cannot_be_looked_for_leaves_the_lane_shut(
 	void **state)

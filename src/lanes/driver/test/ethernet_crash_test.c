@@ -2,8 +2,8 @@
 /*
  * The driver, killed before each call by which it changes something outside
  * itself: while it makes a lane, takes one back, and starts on a node that has
- * one. Whatever it had done, no other user gets into the lane, and after another
- * start the lane can be taken back, and nothing is left of it.
+ * one. Whatever it had done, no other user gets into the lane, and after
+ * another start the lane can be taken back, and nothing is left of it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,8 +44,8 @@ static int take_all(void *node)
 }
 
 /*
- * Whoever died while a lane was made takes it back first, without a record; then
- * it can be made after all.
+ * Whoever died while a lane was made takes it back first, without a record;
+ * then it can be made after all.
  */
 static void mend_a_making(void *node)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Lanes in hundreds on one node: each works, a start writes the rules of all at
- * once, they are taken back one by one and together, and nothing is left of them.
- * Prints how long each step took.
+ * once, they are taken back one by one and together, and nothing is left of
+ * them. Prints how long each step took.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a node does with its lanes when somebody changed its rules, and while they
- * cannot be written.
+ * What a node does with its lanes when somebody changed its rules, and while
+ * they cannot be written.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rules and gates of a node with lanes: when somebody flushes or changes them, and
- * when others have some of their own.
+ * Rules and gates of a node with lanes: when somebody flushes or changes them,
+ * and when others have some of their own.
  */
 #include <setjmp.h>
 #include <stdarg.h>

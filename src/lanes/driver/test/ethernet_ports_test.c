@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which UDP ports are VXLAN's on a node: those of all rails, and no others. What
- * refuses them is shown alone in test/lane and by the tests of the gate.
+ * Which UDP ports are VXLAN's on a node: those of all rails, and no others.
+ * What refuses them is shown alone in test/lane and by the tests of the gate.
  */
 #include <setjmp.h>
 #include <stdarg.h>

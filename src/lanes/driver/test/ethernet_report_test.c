@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports of the node half: each flaw of a node once, with what to do. Each test has a network namespace of its own with one NIC, eth1.
+ * Reports of the node half: each flaw of a node once, with what to do. Each
+ * test has a network namespace of its own with one NIC, eth1.
  */
 #include <setjmp.h>
 #include <stdarg.h>

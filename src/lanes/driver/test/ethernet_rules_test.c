@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The requests, as the kernel takes them in a network namespace of its own, and as
- * nft lists them. What they keep out is shown by packets, in test/lane.
+ * The requests, as the kernel takes them in a network namespace of its own, and
+ * as nft lists them. What they keep out is shown by packets, in test/lane.
  */
 #include "lanes/driver/ethernet/rules.h"
 

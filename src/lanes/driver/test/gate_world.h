@@ -45,8 +45,8 @@ void world_network(void);
 /* It has to open; closed by the caller. */
 struct ethernet_gate *world_open(const struct ethernet_gate_options *options);
 /*
- * All sets of a directory go, whatever network namespace they are of, and it, too,
- * if nothing else is in there. Nothing there is 0.
+ * All sets of a directory go, whatever network namespace they are of, and it,
+ * too, if nothing else is in there. Nothing there is 0.
  */
 int world_remove(const char *pins);
 /* Of cmocka: nothing of a gate is left. */

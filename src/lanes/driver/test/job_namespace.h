@@ -2,8 +2,8 @@
 /*
  * Namespaces of jobs for tests: the test process is a node, with network and
  * mount namespaces of its own, in which nothing outlives it; "peer" is another
- * node, one of the namespaces that are tested. cmocka's headers come before this
- * one.
+ * node, one of the namespaces that are tested. cmocka's headers come before
+ * this one.
  */
 #pragma once
 

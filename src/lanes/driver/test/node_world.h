@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ethernet driver's node half, in a network namespace of each test's own with
- * one NIC, eth1, whose other end is p1. /mnt is empty, and the program's own.
+ * The ethernet driver's node half, in a network namespace of each test's own
+ * with one NIC, eth1, whose other end is p1. /mnt is empty, and the program's
+ * own.
  */
 #pragma once
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * All nodes or none. An APPLY goes to all nodes of the job in one fan-out, and
- * only if all of them are up, and the driver can make members of their places. When it is over either every node has the lane,
- * or it is taken back from all of them and there is one answer that names each
- * node that failed and why; it is given when that undo is over.
+ * only if all of them are up, and the driver can make members of their places.
+ * When it is over either every node has the lane, or it is taken back from all
+ * of them and there is one answer that names each node that failed and why; it
+ * is given when that undo is over.
  *
  * A part counts as applied when the node answered in the incarnation in which
  * it was asked. Whoever calls while an apply is under way gets its answer; who
@@ -211,8 +212,8 @@ static const char *why_lost(const struct part *part, const struct node *node,
 }
 
 /*
- * A node that took the lane back while it made it, or that has restarted: that is
- * no fault of the node, unless it restarts each time.
+ * A node that took the lane back while it made it, or that has restarted: that
+ * is no fault of the node, unless it restarts each time.
  */
 static void lane_lost(struct core *core, struct job *job, uint32_t index,
 		      const char *why)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A node has revoked a lane: by a late answer, by its own epilog, by a reboot,
- * or by an operator's assertion. In each case the part is confirmed, and stays so over a restart: that it was
- * fenced shows in the node's serial, the other ways get a row. A job that is
- * active and did not give it back has lost it.
+ * or by an operator's assertion. In each case the part is confirmed, and stays
+ * so over a restart: that it was fenced shows in the node's serial, the other
+ * ways get a row. A job that is active and did not give it back has lost it.
  *
  * A confirmation counts only in the incarnation that has registered: an older
  * one says nothing about this boot, and a newer one will register.

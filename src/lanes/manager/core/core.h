@@ -164,8 +164,9 @@ struct core_ops {
 	void (*drain)(void *ctx, const char *node, bool is_drained,
 		      const char *reason);
 	/*
-	 * Tell the site's tools the same; core_notified() is to say how that has
-	 * ended. No second call of a node is made before, but by another core.
+	 * Tell the site's tools the same; core_notified() is to say how that
+	 * has ended. No second call of a node is made before, but by another
+	 * core.
 	 */
 	void (*notify)(void *ctx, uint64_t id, const char *node,
 		       bool is_drained, const char *reason);
@@ -244,8 +245,9 @@ struct core_selector {
 };
 
 /*
- * What an operator says may touch this much: CORE_OPERATOR_FEW grants (or nodes, of
- * a recovery), or 1 in CORE_OPERATOR_SHARE. Above both it is -E2BIG, unless forced.
+ * What an operator says may touch this much: CORE_OPERATOR_FEW grants (or
+ * nodes, of a recovery), or 1 in CORE_OPERATOR_SHARE. Above both it is -E2BIG,
+ * unless forced.
  */
 #define CORE_OPERATOR_FEW   8
 #define CORE_OPERATOR_SHARE 20
@@ -276,8 +278,8 @@ void core_node_fence(struct core *core, const struct core_operator *by,
 		     const char *nodes, uint64_t token);
 /*
  * driver NULL: there is one pool of that name only. -EBUSY: a node that is up
- * has a confirmation pending. Forced, what such a node still has stays withheld until
- * it says that it is gone; it is asked soon.
+ * has a confirmation pending. Forced, what such a node still has stays withheld
+ * until it says that it is gone; it is asked soon.
  */
 void core_quarantine_release(struct core *core, const struct core_operator *by,
 			     const char *driver, const char *pool,
@@ -338,14 +340,14 @@ struct core_registration {
 
 /*
  * A node has proven who it is. Another incarnation than the last one fences
- * what the node held. Identifiers that it holds and the core does not know
- * are withheld for as long as it reports them (see core_observe), or its driver
- * cannot tell;
- * grants that the core has released are revoked again. -ENOENT: not one of our
- * nodes. -ESTALE: it is late, since one that answers a later challenge was
- * taken; nothing changes. -EEXIST: the incarnation is one that the node has left before, so that
- * two machines go by one name (or one was restored from a snapshot); nothing
- * changes, and an operator ends it with core_node_fence.
+ * what the node held. Identifiers that it holds and the core does not know are
+ * withheld for as long as it reports them (see core_observe), or its driver
+ * cannot tell; grants that the core has released are revoked again. -ENOENT:
+ * not one of our nodes. -ESTALE: it is late, since one that answers a later
+ * challenge was taken; nothing changes. -EEXIST: the incarnation is one that
+ * the node has left before, so that two machines go by one name (or one was
+ * restored from a snapshot); nothing changes, and an operator ends it with
+ * core_node_fence.
  */
 int core_register(struct core *core,
 		  const struct core_registration *registration,
@@ -354,10 +356,9 @@ int core_register(struct core *core,
 /*
  * What a node that is up has, as it says when it is asked: what it reported
  * before and should not have is over, or still there, or new; applies that come
- * after it go by the places in it. Nothing is fenced
- * by it, and that it lacks a grant proves nothing; the version is not looked at.
- * One that is not up in that incarnation says nothing: -ESTALE. -E2BIG as in
- * core_register.
+ * after it go by the places in it. Nothing is fenced by it, and that it lacks a
+ * grant proves nothing; the version is not looked at. One that is not up in
+ * that incarnation says nothing: -ESTALE. -E2BIG as in core_register.
  */
 int core_observe(struct core *core, const struct core_registration *seen,
 		 struct fairlead_error *ret_error);
@@ -420,8 +421,8 @@ void core_notified(struct core *core, const char *node, uint64_t id,
  * --- views: new JSON objects with the members of the client protocol's
  * answers; NULL when memory is out. What only the caller knows is left to it
  * (seen_ms of a node). Long ones stop at CORE_VIEW_BYTES_MAX or
- * CORE_VIEW_JOBS_MAX and have `more`, and `after`: what the next view is given as
- * that. NULL or 0 begins. ---
+ * CORE_VIEW_JOBS_MAX and have `more`, and `after`: what the next view is given
+ * as that. NULL or 0 begins. ---
  */
 
 json_t *core_view_status(const struct core *core);

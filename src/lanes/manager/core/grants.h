@@ -139,8 +139,10 @@ void core_ids_free(struct core *core, struct job *job);
 /* by: the operator, or NULL. */
 void core_free_event(struct core *core, struct job *job, const char *pool,
 		     const char *ids, const struct core_operator *by);
-/* Host list of the nodes with unconfirmed parts, or of those among them that are not up;
- * NULL: none. The caller frees it. */
+/*
+ * Host list of the nodes with unconfirmed parts, or of those among them that
+ * are not up; NULL: none. The caller frees it.
+ */
 char *core_parts_text(const struct core *core, const struct job *job,
 		      bool is_unreachable);
 

@@ -39,8 +39,8 @@ void groups_add(struct groups *groups, int code, const char *text,
 /* Host list of a group; the caller frees it. */
 char *group_nodes_text(const struct group *group, const struct nodes *nodes);
 /*
- * [{"nodes":"n[3-4]","text":"..","errno":-5}], errno where asked for; the caller
- * frees it.
+ * [{"nodes":"n[3-4]","text":"..","errno":-5}], errno where asked for; the
+ * caller frees it.
  */
 char *groups_json(const struct groups *groups, const struct nodes *nodes,
 		  bool has_errno);

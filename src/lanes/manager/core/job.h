@@ -11,7 +11,8 @@
  * nothing of it is held any more, and is gone then.
  *
  * A part is what one node has of the job. All but `pending`, `revoked` and
- * `lost` ones are *unconfirmed*: the node may hold something and has to confirm.
+ * `lost` ones are *unconfirmed*: the node may hold something and has to
+ * confirm.
  */
 #pragma once
 
@@ -92,8 +93,8 @@ struct job {
 	uint16_t waived; /* bit i: ids[i] is the job's no more */
 	uint32_t ids[FAIRLEAD_LANE_IDS_MAX];
 	/*
-	 * Where it has runs, by pool, FAIRLEAD_POOLS_MAX of them; of a run `ids`
-	 * has the first identifier and the last. NULL: it has none.
+	 * Where it has runs, by pool, FAIRLEAD_POOLS_MAX of them; of a run
+	 * `ids` has the first identifier and the last. NULL: it has none.
 	 */
 	struct fairlead_run *runs;
 	uint8_t *secret; /* random bytes for its driver, or NULL */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the core gives out: answers to clients, rows for the journal, and events,
- * which are rows of JSON.
+ * What the core gives out: answers to clients, rows for the journal, and
+ * events, which are rows of JSON.
  *
- * A job's record takes in what its parts' rows say, so these need not be deleted
- * before the job is gone. An event is
- * {"timestamp":S.UUUUUU,"name":"..","context":{..}} without spaces and without a
- * newline. Its row has the number epoch * 2^32 + N, so that no counter has to be
- * kept on disk (doc/rfc/journals.md).
+ * A job's record takes in what its parts' rows say, so these need not be
+ * deleted before the job is gone. An event is
+ * {"timestamp":S.UUUUUU,"name":"..","context":{..}} without spaces and without
+ * a newline. Its row has the number epoch * 2^32 + N, so that no counter has to
+ * be kept on disk (doc/rfc/journals.md).
  */
 #include "lanes/manager/core/out.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sets `free` and `draining` are kept, not computed: `pool_refresh` puts one
- * identifier where it belongs after any of the other sets has changed, and is
- * the only place that touches them. Round robin goes on behind the last identifier that was taken,
- * so that a number comes back as late as it can.
+ * The sets `free` and `draining` are kept, not computed: `pool_refresh` puts
+ * one identifier where it belongs after any of the other sets has changed, and
+ * is the only place that touches them. Round robin goes on behind the last
+ * identifier that was taken, so that a number comes back as late as it can.
  */
 #include "lanes/manager/core/pool.h"
 

@@ -6,11 +6,10 @@
  *
  *	free = universe - held - quarantined - withheld
  *
- * Whatever the configuration or a node says only adds to or takes from what
- * is free; it never makes a held or quarantined identifier another's.
- * `draining` is what is held or quarantined outside the universe. Both sets are
- * kept as the others change, so that nobody who looks at the pool has to compute
- * them.
+ * Whatever the configuration or a node says only adds to or takes from what is
+ * free; it never makes a held or quarantined identifier another's. `draining`
+ * is what is held or quarantined outside the universe. Both sets are kept as
+ * the others change, so that nobody who looks at the pool has to compute them.
  */
 #pragma once
 

@@ -5,14 +5,14 @@
  * by itself; only a grant that was given back is revoked again.
  *
  * An object that has the owner and the identifiers of a job whose part there is
- * unconfirmed is that job's, and the node has lost its record of it: the REVOKE of the
- * job takes it. Its identifiers are withheld all the same until the node says
- * that it is gone, whatever ends the job before.
+ * unconfirmed is that job's, and the node has lost its record of it: the REVOKE
+ * of the job takes it. Its identifiers are withheld all the same until the node
+ * says that it is gone, whatever ends the job before.
  *
  * An object names no pool, so that its identifiers are withheld in every pool
- * of its interconnect, and on all positions of a pool of runs. A report outlives the manager, and the node's lease: it
- * ends when the node registers without it, says that it is gone when it is asked,
- * or confirms the grant.
+ * of its interconnect, and on all positions of a pool of runs. A report
+ * outlives the manager, and the node's lease: it ends when the node registers
+ * without it, says that it is gone when it is asked, or confirms the grant.
  */
 #include <assert.h>
 #include <inttypes.h>

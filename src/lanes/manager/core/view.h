@@ -33,8 +33,8 @@ bool view_array_add(struct view_array *array, json_t *item_owned, size_t bytes);
 bool view_array_extend(struct view_array *array, json_t *items_owned,
 		       size_t bytes);
 /*
- * {name: items}, and where there is more "more" and "after", where the next view
- * goes on (NULL: there is none); ends the array.
+ * {name: items}, and where there is more "more" and "after", where the next
+ * view goes on (NULL: there is none); ends the array.
  */
 json_t *view_array_end(struct view_array *array, const char *name,
 		       json_t *after_owned);

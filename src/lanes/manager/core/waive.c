@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An operator's assertion, for single identifiers and for whole nodes. It counts
- * for nodes that cannot confirm any more; a node that is up is asked instead, and
- * identifiers freed by force stay withheld until it confirms. If the operator was
- * wrong, the node's next registration shows it: what it reports is withheld, and
- * revoked again.
+ * An operator's assertion, for single identifiers and for whole nodes. It
+ * counts for nodes that cannot confirm any more; a node that is up is asked
+ * instead, and identifiers freed by force stay withheld until it confirms. If
+ * the operator was wrong, the node's next registration shows it: what it
+ * reports is withheld, and revoked again.
  */
 #include <assert.h>
 #include <inttypes.h>

@@ -103,8 +103,8 @@ typedef int (*store_row_fn)(void *arg, const struct store_row *row);
 
 /*
  * Read the rows with this primary key: META and NODE by key, JOB and TOMBSTONE
- * by id, PART and EVENT by id (all of the grant, in order). The other one of id and key
- * is ignored. None is no error.
+ * by id, PART and EVENT by id (all of the grant, in order). The other one of id
+ * and key is ignored. None is no error.
  */
 int store_read(struct store *store, enum store_table table, uint64_t id,
 	       const char *key, store_row_fn row_fn, void *arg,

@@ -8,8 +8,8 @@
  *   time -------------> agent_tick
  *
  * It registers with the manager, and keeps the link until the manager has
- * acknowledged the node's confirmations. It hands commands, most of which come by
- * collectives, to the guard, and sends the guard's answers up, combined with
+ * acknowledged the node's confirmations. It hands commands, most of which come
+ * by collectives, to the guard, and sends the guard's answers up, combined with
  * those from below. It retries busy lanes for ever, and serves local clients
  * (doc/rfc/client-protocol.md, the ops of a node). It decides nothing about
  * lanes: what it knows of grants is a copy of what the guard has shown.

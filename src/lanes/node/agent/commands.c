@@ -2,9 +2,9 @@
 /*
  * Commands of the manager: what is for this node alone by the link, the others
  * by collectives. Authority is in the command: the guard gets it whoever has
- * brought it, and what it was is done when the guard believes it. An answer goes
- * up by the collectives that wait for it. Without one it is lost, as on any way:
- * who still wants it asks again.
+ * brought it, and what it was is done when the guard believes it. An answer
+ * goes up by the collectives that wait for it. Without one it is lost, as on
+ * any way: who still wants it asks again.
  */
 #include <errno.h>
 #include <stdio.h>

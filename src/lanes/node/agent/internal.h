@@ -157,8 +157,8 @@ struct agent_round; /* round.c */
 
 /*
  * Hand a command to the guard. round: the collective that has brought it, which
- * gets the reply by agent_round_answered(); NULL: it was the link. -EAGAIN: there are too many,
- * and the errors of agent_ask().
+ * gets the reply by agent_round_answered(); NULL: it was the link. -EAGAIN:
+ * there are too many, and the errors of agent_ask().
  */
 int commands_take(struct agent *agent, const void *bytes, size_t size,
 		  struct agent_round *round);

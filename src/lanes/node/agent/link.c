@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The link to the manager, to register and for confirmations. Authority is in the
- * messages, never in the link: what comes by it goes to the guard whoever sent
- * it, and only the guard says that the manager has greeted us. So nothing here
- * has to be believed, and whatever is lost with a link is made again on the next
- * one.
+ * The link to the manager, to register and for confirmations. Authority is in
+ * the messages, never in the link: what comes by it goes to the guard whoever
+ * sent it, and only the guard says that the manager has greeted us. So nothing
+ * here has to be believed, and whatever is lost with a link is made again on
+ * the next one.
  *
  *	DOWN -> DIALING -> OPEN -> CHALLENGED -> UP -> DOWN
  *	           <------------------- IDLE <---/
  *
- * Once the manager has given us a lease, which it renews by collectives, the link
- * is closed when no confirmation is pending and the guard is idle. It is dialed
- * again for the next confirmation, or when the lease has run out.
+ * Once the manager has given us a lease, which it renews by collectives, the
+ * link is closed when no confirmation is pending and the guard is idle. It is
+ * dialed again for the next confirmation, or when the lease has run out.
  *
  * A manager that has read its journal again challenges the links that it has:
  * UP -> CHALLENGED.

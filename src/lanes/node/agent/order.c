@@ -2,8 +2,8 @@
 /*
  * A prolog that was given its job's grant. The grant says what no node knows by
  * itself: that a job has no lane, so that nothing is to be waited for; and what
- * a lane that is not here yet is to be. It is believed only so far: what is made
- * comes from the manager, signed.
+ * a lane that is not here yet is to be. It is believed only so far: what is
+ * made comes from the manager, signed.
  */
 #include <errno.h>
 #include <string.h>

@@ -5,9 +5,9 @@
  * comes from below is not believed: the manager checks it. Somebody below can
  * spoil what he is combined with, which the manager then asks again.
  *
- * What comes from below may come before the command, which may be bulk data, and
- * waits for it: before, nobody knows how many places there are. An answer of
- * ours that takes longer than the parcel's patience is not waited for.
+ * What comes from below may come before the command, which may be bulk data,
+ * and waits for it: before, nobody knows how many places there are. An answer
+ * of ours that takes longer than the parcel's patience is not waited for.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What only the guard knows, for clients: what each driver is like here, and what
- * is on the devices. Clients who wait together share one answer of the guard, and
- * those without privileges one of the last second, so that nobody keeps the guard
- * busy by asking often.
+ * What only the guard knows, for clients: what each driver is like here, and
+ * what is on the devices. Clients who wait together share one answer of the
+ * guard, and those without privileges one of the last second, so that nobody
+ * keeps the guard busy by asking often.
  */
 #include <errno.h>
 #include <stdlib.h>

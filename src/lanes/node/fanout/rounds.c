@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A round goes through this node from pre_request until its answer has left.
- * The agent combines answers; here is what libscoll wants of a service: room for the
- * answers of the nodes below, posted before anything is passed on, and each part
- * of ours kept until it has left. A part for which our parent has no room is
- * left out: the manager asks the nodes in it again.
+ * The agent combines answers; here is what libscoll wants of a service: room
+ * for the answers of the nodes below, posted before anything is passed on, and
+ * each part of ours kept until it has left. A part for which our parent has no
+ * room is left out: the manager asks the nodes in it again.
  *
  * Nothing is believed but the size: the guard verifies the command.
  */

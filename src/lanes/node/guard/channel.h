@@ -36,8 +36,8 @@ enum guard_type {
 	/* Grants above id `number`, in order. Reply: grants, has_more. */
 	GUARD_GRANTS,
 	/*
-	 * The first pending confirmation above sequence `number`. Reply: bytes, a
-	 * CONFIRM, and its sequence; -ENOENT when there is none.
+	 * The first pending confirmation above sequence `number`. Reply: bytes,
+	 * a CONFIRM, and its sequence; -ENOENT when there is none.
 	 */
 	GUARD_PENDING,
 	/*

@@ -3,8 +3,8 @@
  * The guard: the privileged half of a node. Pure.
  *
  * It believes nobody but the manager's signature, and alone decides what is
- * made on this node. The agent hands it commands and local requests; it can have
- * lanes taken away, and never made.
+ * made on this node. The agent hands it commands and local requests; it can
+ * have lanes taken away, and never made.
  *
  * Order of each change: journal, then driver, then journal, then the answer.
  * A guard that ends anywhere in between begins again from its journal: what
@@ -79,10 +79,10 @@ DEFINE_AUTO(struct guard, guard_destroy)
 /*
  * Answer one request. Replies are appended, each behind its length as on the
  * channel: none while the request waits. Only lanes that are to be taken back
- * wait, for those of the next requests or for guard_settle(), and are then taken
- * back together; any other request ends their waiting. Replies keep the order of
- * requests. -EBADMSG: not a request, which an agent never sends. The guard is to
- * be ended then.
+ * wait, for those of the next requests or for guard_settle(), and are then
+ * taken back together; any other request ends their waiting. Replies keep the
+ * order of requests. -EBADMSG: not a request, which an agent never sends. The
+ * guard is to be ended then.
  */
 int guard_take(struct guard *guard, const void *request, size_t size,
 	       struct writer *replies);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An object belongs to the grant of its owner that has all its identifiers. It
- * is identified by these and never by its id alone, which the next object gets again.
- * One without identifiers belongs to none.
+ * is identified by these and never by its id alone, which the next object gets
+ * again. One without identifiers belongs to none.
  */
 #include "lanes/node/guard/holding.h"
 

@@ -57,8 +57,8 @@ struct journal {
 
 /*
  * Read all records in order. -EUCLEAN with a text: the journal was changed on
- * the disk; the error of `take`; -EIO, ... of the file. The journal has to be rewritten
- * before it is written to.
+ * the disk; the error of `take`; -EIO, ... of the file. The journal has to be
+ * rewritten before it is written to.
  */
 int journal_open(struct journal *journal, const struct journal_file *file,
 		 record_take_fn *take, void *arg,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lanes that are taken back together go through each of these steps together, in
- * the order that survives a crash at any point:
+ * Lanes that are taken back together go through each of these steps together,
+ * in the order that survives a crash at any point:
  *
  *	REVOKING | driver, environment file | PENDING, TOMBSTONE | answer
  *

@@ -6,8 +6,8 @@
  *	NAME[=VALUE][,...]  options for the driver; interconnect=NAME names it
  *
  * Names have a-z, 0-9 and _; values letters, digits and _.:+-. The text is the
- * user's, and may be forged on its way. Errors are for the user: printable, with
- * what is right. Pure; for plugins as well.
+ * user's, and may be forged on its way. Errors are for the user: printable,
+ * with what is right. Pure; for plugins as well.
  */
 #pragma once
 

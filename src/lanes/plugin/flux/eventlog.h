@@ -42,8 +42,8 @@ json_t *lane_event_none(const char *reason);
 const char *lane_event_name(const json_t *grant_public);
 
 /*
- * After this entry the job has no tasks any more: `finish`, or the last `release`
- * of one that has none.
+ * After this entry the job has no tasks any more: `finish`, or the last
+ * `release` of one that has none.
  */
 bool entry_ends_tasks(const json_t *entry);
 

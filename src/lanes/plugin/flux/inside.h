@@ -14,7 +14,8 @@ extern const size_t inside_variable_count;
 
 /*
  * level: the attribute instance-level; NULL: it is not known. is_there: has the
- * broker this variable? Returns what it is inside of, for people; NULL: nothing.
+ * broker this variable? Returns what it is inside of, for people; NULL:
+ * nothing.
  */
 const char *inside_find(const char *level,
 			bool (*is_there)(void *arg, const char *name),

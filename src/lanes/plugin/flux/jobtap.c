@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fairlead-jobtap.so, in Flux's job manager: a job has its lane before its tasks
- * start, and gives it back before its nodes are another's. Callbacks only; what
- * they bring about is lane.h.
+ * fairlead-jobtap.so, in Flux's job manager: a job has its lane before its
+ * tasks start, and gives it back before its nodes are another's. Callbacks
+ * only; what they bring about is lane.h.
  *
  *   job.validate       refuses options that cannot be meant, or done by Flux
  *   job.new            goes on where it was before a restart

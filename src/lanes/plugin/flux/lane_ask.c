@@ -12,7 +12,10 @@
 #include "lanes/plugin/flux/eventlog.h"
 #include "lanes/plugin/flux/lane.h"
 
-/* Keys that were used: by other jobs, when ids started over, or by earlier tries. */
+/*
+ * Keys that were used: by other jobs, when ids started over, or by earlier
+ * tries.
+ */
 #define ATTEMPTS 128
 #define YOUNG_S  30  /* a manager whose nodes are still coming back */
 #define PAUSE_S  0.5 /* before the next try then */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jobs that were there before this plugin: Flux was started again, or the plugin
- * was loaded. Events of the past are not repeated to it, and are read from the
- * job's eventlog; the KVS has it from the start, when other services are not
- * there yet.
+ * Jobs that were there before this plugin: Flux was started again, or the
+ * plugin was loaded. Events of the past are not repeated to it, and are read
+ * from the job's eventlog; the KVS has it from the start, when other services
+ * are not there yet.
  *
  * A job in RUN whose prolog action is open is asked for again, under the same
  * key: it gets the same grant. One in CLEANUP whose epilog action is open is

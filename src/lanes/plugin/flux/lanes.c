@@ -330,8 +330,8 @@ void lane_release(struct flux_lane *lane)
 }
 
 /*
- * A job that is canceled cleans up while its tasks are being killed. A lane that
- * is in use would not go, so it is not touched until they are over.
+ * A job that is canceled cleans up while its tasks are being killed. A lane
+ * that is in use would not go, so it is not touched until they are over.
  */
 void lane_linger(struct flux_lane *lane)
 {

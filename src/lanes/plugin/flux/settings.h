@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The plugins' settings. The jobtap plugin has them from the table [fairlead] of
- * Flux's configuration, and from the `conf` of its own entry in
+ * The plugins' settings. The jobtap plugin has them from the table [fairlead]
+ * of Flux's configuration, and from the `conf` of its own entry in
  * [job-manager.plugins], which beats it. Pure.
  *
  *   manager         socket, or "tcp://[USER@]HOST:PORT"; "": the library's own
@@ -28,8 +28,8 @@ struct flux_settings {
 
 void settings_init(struct flux_settings *settings);
 /*
- * Take in the members of an object (NULL: none). -EINVAL, with a text that names
- * the member; settings are then as they were.
+ * Take in the members of an object (NULL: none). -EINVAL, with a text that
+ * names the member; settings are then as they were.
  */
 int settings_take(struct flux_settings *settings, const json_t *table,
 		  struct fairlead_error *ret_error);

@@ -173,8 +173,8 @@ static json_t *own_environment(json_t *names)
 }
 
 /*
- * What the broker has of these: {name: value}. The caller drops it. It tells its
- * owner only: an instance that has guests is in no job.
+ * What the broker has of these: {name: value}. The caller drops it. It tells
+ * its owner only: an instance that has guests is in no job.
  */
 static json_t *broker_environment(struct shell *shell)
 {
@@ -187,7 +187,10 @@ static json_t *broker_environment(struct shell *shell)
 	if (flux_rpc_get_unpack(future, "{s:o}", "env", &found) == 0) {
 		json_incref(found);
 	} else if (errno == ENOSYS) {
-		/* An older Flux. It has the first broker's, then, who started us. */
+		/*
+		 * An older Flux. It has the first broker's, then, who started
+		 * us.
+		 */
 		found = own_environment(names);
 	} else if (errno != EPERM) {
 		shell_warn("cannot ask for the broker's environment: %s",

@@ -45,8 +45,8 @@ enum lane_verdict lane_judge(const struct lane_intent *intent, int result);
 #define LANE_TEXT_MAX (FAIRLEAD_ERROR_TEXT_MAX + 256)
 
 /*
- * The message to the user after LANE_WARN or LANE_FAIL, and what to do: one line.
- * job: SUBMITTER/ID; option as above; error: of fairlead_env_read().
+ * The message to the user after LANE_WARN or LANE_FAIL, and what to do: one
+ * line. job: SUBMITTER/ID; option as above; error: of fairlead_env_read().
  */
 void lane_explain(enum lane_verdict verdict, const char *job,
 		  const char *option, const struct fairlead_error *error,

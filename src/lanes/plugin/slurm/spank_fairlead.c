@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * spank_fairlead.so: what Slurm's commands and steps do for a job's lane. The
- * hooks of the job (`fairlead slurm`) have it made; this brings what the user asks
- * for to them, and the lane's variables to the tasks.
+ * hooks of the job (`fairlead slurm`) have it made; this brings what the user
+ * asks for to them, and the lane's variables to the tasks.
  *
  *   srun, sbatch, salloc   take --fairlead=OPTIONS, refuse what cannot be meant,
  *                          and hand it on: hooks have it as SPANK_FAIRLEAD
@@ -38,7 +38,8 @@
  *   set himself, and which let nobody in.
  * - No daemon is asked. A job that asks for nothing and has no lane costs a
  *   step, on each node, a folder that is not there.
- * - Of a heterogeneous job Slurm tells all steps the option that was given last,
+ * - Of a heterogeneous job Slurm tells all steps the option that was given
+ * last,
  *   and each component's hooks their own; the leader's is what the lane is of.
  */
 #include <errno.h>

@@ -20,8 +20,8 @@ extern const struct fairlead_driver bare_driver;
 /*
  * "lined": pools "prg" (1-9, one of them a job) and "ctx" of runs (8-23) on the
  * positions 0 to 9, of n0 to n9. A job's options: `len=N` (default 2), `plain`
- * (no secrets), `unpacked` (its secrets cannot be made). Of its secrets it makes
- * "GRANT: CTX-CTX NODE=TASKS .. SECRET" with the secret in hex.
+ * (no secrets), `unpacked` (its secrets cannot be made). Of its secrets it
+ * makes "GRANT: CTX-CTX NODE=TASKS .. SECRET" with the secret in hex.
  */
 extern const struct fairlead_driver lined_driver;
 #define LINED_SECRET_SIZE 16

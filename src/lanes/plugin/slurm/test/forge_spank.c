@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A SPANK plugin as a user makes one for himself: the job's hooks are given what
- * the file has that its line of plugstack.conf names, whatever that is. In the
- * file each NAME=VALUE, which hooks have as SPANK_NAME, ends with a zero byte.
+ * A SPANK plugin as a user makes one for himself: the job's hooks are given
+ * what the file has that its line of plugstack.conf names, whatever that is. In
+ * the file each NAME=VALUE, which hooks have as SPANK_NAME, ends with a zero
+ * byte.
  */
 #include <stddef.h>
 #include <stdio.h>
