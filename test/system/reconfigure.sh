@@ -75,7 +75,7 @@ wait_for eval 'on n1 -- fairlead node status |
 	grep -q "require_devices: .false. instead of .true. needs a restart"'
 is "$(on n1 -- fairlead node status --json | gojq -c '.restart | length')" 1 'lines'
 has "$(<"$FAIRLEAD_CLUSTER/n1/log/fairleadd.log")" \
-	'ignored until a restart: driver .slingshot. require_devices' 'log'
+	'ignored until a restart setting=.driver .slingshot. require_devices' 'log'
 sed -i '/require_devices = false/d' "$config"
 kill -HUP "$(agent_pid n1)"
 wait_for eval '[ "$(on n1 -- fairlead node status --json | gojq -c .restart)" = "[]" ]'

@@ -38,7 +38,7 @@ int keeper_init(struct keeper *keeper, enum keeper_mode mode,
 	if (result < 0) {
 		log_warning(log,
 			    "no cgroups of version 2, members are looked for "
-			    "and can hide error=%s",
+			    "and can hide error=\"%s\"",
 			    strerror(-result));
 		return 0;
 	}

@@ -140,9 +140,9 @@ static void warn_closed(const char *what)
 		return;
 	slots.logged_ms = now_ms;
 	log_warning(slots.log,
-		    "closed a connection to the endpoint: %s; see who connects "
-		    "(ss -tn), or raise the limit of descriptors "
-		    "connections=%zu max=%zu",
+		    "closed a connection to the endpoint reason=\"%s\" "
+		    "connections=%zu max=%zu hint=\"see who connects (ss "
+		    "-tn), or raise the limit of descriptors\"",
 		    what, slots.count, slots.max);
 }
 

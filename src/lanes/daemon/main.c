@@ -102,6 +102,6 @@ int main(int argc, char **argv)
 	else if (options.action == ACTION_RUN)
 		result = run(&options, config, &log, &error);
 	if (result < 0)
-		log_error(&log, "%s", error.text);
+		log_error(&log, "failed error=\"%s\"", error.text);
 	return result < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -80,7 +80,7 @@ const char *commit_failure_hint(int result)
 		return "free space where the manager keeps its state, then "
 		       "ask again; nothing was changed";
 	default:
-		return "see the manager's log; ask again when it is mended";
+		return "fix what the manager's log names, then retry";
 	}
 }
 
@@ -97,7 +97,8 @@ static void fail(struct engine *engine, int result)
 		  "the journal could not be written: "
 		  "%s",
 		  text);
-	log_error(engine->log, "%s", engine->failure.text);
+	log_error(engine->log, "the journal could not be written error=\"%s\"",
+		  text);
 	engine->counters.commit_failed_count++;
 	core_destroy(take_ptr(engine->core));
 	fanouts_clear(engine->fanouts);

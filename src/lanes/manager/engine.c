@@ -162,7 +162,8 @@ static void try_replay(struct engine *engine, uint64_t now_ms)
 	if (replay(engine, &error) < 0) {
 		engine->failure = error;
 		engine->replay_ms = now_ms + ENGINE_REPLAY_MS;
-		log_error(engine->log, "the journal could not be read: %s",
+		log_error(engine->log,
+			  "the journal could not be read error=\"%s\"",
 			  error.text);
 		return;
 	}

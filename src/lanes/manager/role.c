@@ -115,10 +115,12 @@ void manager_reload(struct manager *manager)
 	int result = reconfigure(manager, &text);
 
 	if (result < 0)
-		log_error(manager->log, "reload refused, the old one stays: %s",
+		log_error(manager->log,
+			  "reload refused, the old configuration stays "
+			  "error=\"%s\"",
 			  text);
 	else
-		log_info(manager->log, "reloaded: %s",
+		log_info(manager->log, "reloaded changes=\"%s\"",
 			 *text == 0 ? "nothing has changed" : text);
 }
 

@@ -40,9 +40,9 @@ void manager_limits_check(const struct config *config, size_t roles,
 		return;
 	log_warning(
 		log,
-		"the limit of descriptors lets %zu nodes be connected at "
-		"once, and %zu are configured: others may stay down; it "
-		"has to be %zu (LimitNOFILE in the unit, or 'ulimit -n')",
+		"the limit of descriptors is too low, nodes may stay down "
+		"connected_max=%zu configured=%zu needed=%zu hint=\"raise "
+		"LimitNOFILE in the unit, or 'ulimit -n'\"",
 		sessions, nodes->count,
 		roles * descriptors_need(nodes->count +
 					 least(CLOSING_MAX, nodes->count - 1)));

@@ -142,10 +142,9 @@ static void log_full(struct engine *engine, const char *address)
 		return;
 	engine->is_full_logged = true;
 	log_warning(engine->log,
-		    "a connection of a node is refused: %zu nodes are "
-		    "connected, and the limit of descriptors lets no more "
-		    "(LimitNOFILE in the unit, or 'ulimit -n'); logged "
-		    "once address=%s",
+		    "a connection of a node is refused, for the limit of "
+		    "descriptors; logged once connected=%zu address=%s "
+		    "hint=\"raise LimitNOFILE in the unit, or 'ulimit -n'\"",
 		    engine->session_count, address);
 }
 

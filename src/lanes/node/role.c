@@ -201,7 +201,7 @@ static void on_guard_received(void *ctx, const void *message, size_t size)
 
 	if (result < 0)
 		node->options.ended(node->options.ended_ctx,
-				    "the guard said what was not asked");
+				    "the guard sent an unexpected message");
 }
 
 static const struct pipe_events guard_events = {
@@ -443,7 +443,8 @@ void node_reload(struct node_role *node)
 	options->log->level = config->log_level;
 	for (char *line = strtok_r(ignored, "\n", &rest); line;
 	     line = strtok_r(NULL, "\n", &rest))
-		log_warning(options->log, "ignored until a restart: %s", line);
+		log_warning(options->log,
+			    "ignored until a restart setting=\"%s\"", line);
 	log_info(options->log, "the configuration was read again");
 	agent_reload(node->agent);
 }

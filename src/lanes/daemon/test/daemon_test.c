@@ -440,9 +440,7 @@ static void all_errors_of_the_configuration_are_printed(void **state)
 /* For four nodes 7 links, of which 3 may be being closed. */
 static void a_limit_of_descriptors_that_is_too_low_is_said(void **state)
 {
-	static const char text[] = "lets 3 nodes be connected at once, and 4 "
-				   "are configured: others may stay down; it "
-				   "has to be 156 ";
+	static const char text[] = "connected_max=3 configured=4 needed=156 ";
 	struct bench *bench = *state;
 
 	bench->descriptors = 155;

@@ -147,7 +147,9 @@ static void obeyed(struct agent *agent, const struct guard_reply *reply)
 		break;
 	case COMMAND_LEASE:
 		if (*reply->text)
-			log_warning(agent->options.log, "%s", reply->text);
+			log_warning(agent->options.log,
+				    "the guard warns warning=\"%s\"",
+				    reply->text);
 		link_leased(agent, reply->lease_s);
 		if (reply->has_moved)
 			link_moved(agent);

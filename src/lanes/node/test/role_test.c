@@ -717,11 +717,13 @@ static void reload_names_what_waits_for_a_restart(void **state)
 	for (int i = 0; i < 2; i++) {
 		size = strlen(bench->lines);
 		node_reload(bench->node);
-		assert_non_null(strstr(bench->lines + size,
-				       "ignored until a restart: node jobs: "));
-		assert_non_null(strstr(bench->lines + size,
-				       "ignored until a restart: driver "
-				       "'slingshot': on instead of off"));
+		assert_non_null(strstr(
+			bench->lines + size,
+			"ignored until a restart setting=\"node jobs: "));
+		assert_non_null(
+			strstr(bench->lines + size,
+			       "ignored until a restart setting=\"driver "
+			       "'slingshot': on instead of off"));
 		assert_int_equal(waits_for_restart(bench), 2);
 	}
 	put_config(bench, 7);
