@@ -197,7 +197,7 @@ has "$(on manager -- curl -sS http://127.0.0.1:9471/metrics)" \
 	'^fairlead_lanes_lost_total 1$' 'metrics'
 expect_exit 1 fairlead apply "$grant"
 expect_error 'the lane was applied, and is gone from n1'
-grep -q 'an operator asks uid=0 request=.*"op":"clean".*"all":true' \
+grep -q 'request of an operator uid=0 request=.*"op":"clean".*"all":true' \
 	"$FAIRLEAD_CLUSTER"/n1/log/*.log || fail 'nobody knows who cleaned'
 fairlead release "$grant"
 expect_clean

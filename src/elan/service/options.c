@@ -32,7 +32,7 @@ static const char usage[] =
 	"\n"
 	"  --adapter ADDRESS[:PORT]    where other nodes reach this one\n"
 	"  --dir DIR                   where socket and state are\n"
-	"  --keeper auto|group|search  what keeps members in\n"
+	"  --keeper auto|group|search  how processes are kept in programs\n"
 	"  --rails SET                 rails that the node has, as 0-1\n"
 	"  --ready-fd N                write a byte there when ready\n"
 	"  --help\n"

@@ -575,8 +575,8 @@ const struct subcommand command_run = {
 		   "that signal N killed. A job whose\n'fairlead run' was "
 		   "killed keeps its lane until 'fairlead release run/JOB'.\n"
 		   "With --inherit it is a job within a job: its tasks run on "
-		   "this machine, once the\nnode's daemon has found the lane "
-		   "still true.",
+		   "this machine, once the\nnode's daemon has verified "
+		   "the lane.",
 	.options = options,
 	.is_prefix = true,
 	.run = run_run,

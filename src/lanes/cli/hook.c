@@ -16,9 +16,9 @@ enum hook_job {
 	HOOK_JOB_OR_GRANT, /* of a prolog */
 };
 
-#define HOOK_DETAILS                                                           \
-	"Asks the daemon of this node. JOB is SUBMITTER/JOB[/ATTEMPT]; where " \
-	"it is not given,\nthe environment variable FAIRLEAD_JOB says it."
+#define HOOK_DETAILS                                                     \
+	"Asks the daemon of this node. JOB is SUBMITTER/JOB[/ATTEMPT]; " \
+	"default: the environment\nvariable FAIRLEAD_JOB."
 
 #define HOOK_OPTIONS                                                   \
 	OPTION_DRY_RUN, OPTION_JSON, OPTION_SOCKET,                    \
@@ -160,8 +160,8 @@ const struct subcommand command_prolog = {
 	.details = HOOK_DETAILS
 	"\nGRANT is what 'fairlead reserve --grant' printed: with it nothing "
 	"is "
-	"waited for where\nthe job has no lane, and --dry-run says what a lane "
-	"that is not here yet would be.",
+	"waited for where\nthe job has no lane, and --dry-run shows the lane "
+	"that is to come.",
 	.options = prolog_options,
 	.run = prolog_run,
 };

@@ -88,7 +88,7 @@ static const struct fairlead_setting_spec node[] = {
 
 static const struct fairlead_setting_spec fabric[] = {
 	{ "provider", &type_provider, AT(fabric.provider), "tcp;ofi_rxm", BOTH,
-	  "Of libfabric, the same in the whole cluster." },
+	  "Provider of libfabric, the same on all machines of the cluster." },
 	{ "listen", &type_endpoint, AT(fabric.listen), "", BOTH,
 	  "Address or interface of the endpoint, and its port." },
 	{ "listen_manager", &type_endpoint, AT(fabric.listen_manager), "",

@@ -62,8 +62,8 @@ int journal_begin(struct store *store, bool is_recovery, struct engine *engine,
 		return error_set(ret_error, -ESTALE,
 				 "a node has obeyed a newer manager (epoch "
 				 "%" PRIu64 "), so this journal is old; stop "
-				 "the other manager, or if there is none: "
-				 "fairlead manager recover",
+				 "the other manager; if there is none, run "
+				 "'fairlead manager recover'",
 				 halted_epoch);
 	result = store_epoch_begin(store, is_recovery ? halted_epoch : 0,
 				   &epoch, ret_error);

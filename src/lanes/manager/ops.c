@@ -275,7 +275,7 @@ void call_log_act(const struct manager_call *call)
 {
 	_auto_(freep) char *text = json_dumps(call->message, JSON_COMPACT);
 
-	log_info(call->engine->log, "an operator asks uid=%u request=%s",
+	log_info(call->engine->log, "request of an operator uid=%u request=%s",
 		 call->caller.uid, text == NULL ? "" : text);
 }
 

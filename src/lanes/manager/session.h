@@ -78,9 +78,9 @@ enum manager_refusal session_refusal(int result);
 #define HALT_TEXT                                                         \
 	"the manager has stopped: a node has obeyed a newer manager, so " \
 	"this journal is old"
-#define HALT_HINT                                                        \
-	"stop the other manager, or if there is none: fairlead manager " \
-	"recover"
+#define HALT_HINT                                                          \
+	"stop the other manager; if there is none, run 'fairlead manager " \
+	"recover'"
 
 /* A proof came with a registration; true: the manager has stopped. */
 bool halt_check(struct engine *engine, const struct registration *registration);

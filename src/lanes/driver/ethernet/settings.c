@@ -137,9 +137,10 @@ static const struct fairlead_setting_spec specs[] = {
 	  "Default and upper limit of a job's reserved rate, on each rail of "
 	  "each node." },
 	{ "rate_max", &type_rate, AT(policy.max_mbit), "none", 0,
-	  "The same for its maximum rate. *none*: no limit." },
+	  "Default and upper limit of its maximum rate. *none*: no limit." },
 	{ "isolation", &type_isolations, AT(policy), "host", NODE,
-	  "What jobs may request. The first is the default." },
+	  "Kinds of isolation that jobs may request. The first is the "
+	  "default." },
 	{ "ipv6_network", &type_ipv6, AT(networks.ipv6), "fd46:4c00::/32", NODE,
 	  "A /32 within fc00::/7. A lane's network is the /64 of rail and VNI "
 	  "in it." },

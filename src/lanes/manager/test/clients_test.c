@@ -591,8 +591,9 @@ static void what_an_operator_asks_is_logged_with_the_uid(void **state)
 		bed_ask(bed, client, asked[i].op, "O", members);
 		bed_commit(bed);
 		snprintf(wanted, sizeof(wanted), "\"op\":\"%s\"", asked[i].op);
-		assert_non_null(strstr(bed->last_line,
-				       "an operator asks uid=0 request={"));
+		assert_non_null(
+			strstr(bed->last_line,
+			       "request of an operator uid=0 request={"));
 		assert_non_null(strstr(bed->last_line, wanted));
 		json_decref(bed_expect(bed, client, i == 2 ? -EINVAL : 0));
 	}

@@ -293,7 +293,7 @@ static void op_clean(struct agent *agent, const struct agent_request *request)
 {
 	_auto_(freep) char *text = json_dumps(request->object, JSON_COMPACT);
 
-	log_info(agent->options.log, "an operator asks uid=%u request=%s",
+	log_info(agent->options.log, "request of an operator uid=%u request=%s",
 		 request->client->uid, text == NULL ? "" : text);
 	work_start(agent, request, WORK_CLEAN);
 }

@@ -213,15 +213,15 @@ static json_t *revoke_answer(const struct agent_work *work, int result)
 {
 	if (work->order.is_dry_run)
 		return answer_begin(work, result,
-				    "not all could be taken back at once",
-				    "it would be tried again; 'busy' says what "
+				    "not all of it can be revoked at once",
+				    "it would be retried; 'busy' names what "
 				    "holds it");
-	return answer_begin(work, result, "not all could be taken back yet",
+	return answer_begin(work, result, "not all of it is revoked yet",
 			    work->is_last
 				    ? "the manager was asked to drain this "
-				      "node; 'busy' says what holds it"
-				    : "it is tried again for ever; 'busy' says "
-				      "what holds it");
+				      "node; 'busy' names what holds it"
+				    : "it is retried until it is done; "
+				      "'busy' names what holds it");
 }
 
 /* Retries without a client: of these grants, and no later ones. */
@@ -236,7 +236,7 @@ static void housekeeping_begin(struct agent *agent,
 	order.timeout_ms = agent->options.timeouts.housekeeping_ms;
 	if (work_begin(agent, &order) < 0)
 		log_warning(agent->options.log,
-			    "no room for the housekeeping of job %s/%s",
+			    "too much is under way for housekeeping job=%s/%s",
 			    order.job.submitter, order.job.job);
 }
 

@@ -354,7 +354,7 @@ static void dry_epilog_touches_nothing(void **state)
 		strstr(answer_at(answer, "busy", 0, "text"), "process 77"));
 	assert_non_null(
 		strstr(json_string_value(json_object_get(answer, "hint")),
-		       "would be tried again"));
+		       "would be retried"));
 	json_decref(answer);
 	assert_int_equal(world_object_count(&bench->world, 7), FAKE_DEVICES);
 	json_decref(bench_call(bench, 0, "prolog", JOB7, 0));
