@@ -41,7 +41,7 @@ it 'a dry run says who is in the way, and touches nothing'
 expect_exit 75 on n1 -- fairlead epilog jm/busy --dry-run
 expect_out "^busy $grant: "
 expect_out "cxi0: service $service \\(VNI 1024\\) (is|may be) busy, the NIC is open in pid $holder_pid \\(cxi-lni\\)"
-expect_hint 'it would be tried again'
+expect_hint 'it would be retried'
 expect_objects 2 n0 n1
 
 it 'the epilog tries quickly, warns, and does not fail the job'
