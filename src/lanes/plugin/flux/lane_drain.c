@@ -4,12 +4,12 @@
  * the reason, before the job's end gives them to another one; no other is.
  */
 #include <errno.h>
-#include <flux/hostlist.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
 
+#include "base/hostlist.h"
 #include "lanes/plugin/flux/blame.h"
 #include "lanes/plugin/flux/eventlog.h"
 #include "lanes/plugin/flux/lane.h"
@@ -73,19 +73,22 @@ void lane_drain(struct flux_lane *lane)
 /* Those of the job that are drained in Fairlead, or none of the manager's. */
 static char *unfit_nodes(const struct flux_lane *lane)
 {
-	struct hostlist *all = hostlist_decode(lane->nodes);
-	struct hostlist *unfit = hostlist_create();
-	char *text = NULL;
+	_auto_(hostlist_destroyp) struct hostlist *list = NULL;
+	size_t count = 0;
 
-	for (const char *node = hostlist_first(all); node;
-	     node = hostlist_next(all))
-		if (!json_is_false(json_object_get(lane->members, node)))
-			hostlist_append(unfit, node);
-	if (hostlist_count(unfit) > 0)
-		text = hostlist_encode(unfit);
-	hostlist_destroy(all);
-	hostlist_destroy(unfit);
-	return text;
+	if (hostlist_parse(lane->nodes, &list, NULL) < 0)
+		return NULL;
+	for (size_t i = 0; i < list->count; i++) {
+		char *name = list->names[i];
+
+		if (json_is_false(json_object_get(lane->members, name)))
+			continue;
+		list->names[i] = list->names[count];
+		list->names[count++] = name;
+	}
+	if (count == 0)
+		return NULL;
+	return hostlist_format((const char *const *)list->names, count);
 }
 
 static void blame_unfit(struct flux_lane *lane)

@@ -2,176 +2,129 @@
 #include "lanes/plugin/flux/resources.h"
 
 #include <errno.h>
-#include <flux/hostlist.h>
-#include <flux/idset.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "base/hostlist.h"
+#include "base/idset.h"
 #include "base/runs.h"
 
+#define RANKS_MAX HOSTLIST_COUNT_MAX
+#define CORES_MAX RUNS_VALUE_MAX
+
 struct rank_cores {
-	unsigned int rank;
-	size_t cores;
+	struct idset *ranks;
+	uint32_t cores[RANKS_MAX]; /* by rank */
 };
-
-struct rank_list {
-	size_t count;
-	struct rank_cores *list;
-};
-
-static int compare_ranks(const void *left, const void *right)
-{
-	const struct rank_cores *a = left;
-	const struct rank_cores *b = right;
-
-	return a->rank < b->rank ? -1 : a->rank > b->rank;
-}
 
 /* One entry of R_lite: the same cores on each of its ranks. */
-static int add_places(struct rank_list *places, const json_t *entry)
+static int add_entry(struct rank_cores *all, const json_t *entry)
 {
-	struct idset *ranks = NULL;
-	struct idset *cores = NULL;
+	_auto_(idset_destroyp) struct idset *ranks = NULL;
+	_auto_(idset_destroyp) struct idset *cores = NULL;
 	const char *rank_text = NULL;
 	const char *core_text = "";
-	struct rank_cores *list = NULL;
 
 	if (json_unpack((json_t *)entry, "{s:s, s?{s?s}}", "rank", &rank_text,
-			"children", "core", &core_text) == 0) {
-		ranks = idset_decode(rank_text);
-		cores = idset_decode(core_text);
+			"children", "core", &core_text) < 0 ||
+	    idset_parse(rank_text, RANKS_MAX, &ranks, NULL) < 0 ||
+	    idset_parse(core_text, CORES_MAX, &cores, NULL) < 0)
+		return -EINVAL;
+	idset_foreach (rank, ranks) {
+		idset_add(all->ranks, rank);
+		all->cores[rank] += idset_count(cores);
 	}
-	if (ranks && cores && idset_count(ranks) > 0)
-		list = realloc(places->list,
-			       (places->count + idset_count(ranks)) *
-				       sizeof(*list));
-	if (list) {
-		places->list = list;
-		for (unsigned int rank = idset_first(ranks);
-		     rank != IDSET_INVALID_ID; rank = idset_next(ranks, rank))
-			list[places->count++] = (struct rank_cores){
-				.rank = rank,
-				.cores = idset_count(cores),
-			};
-	}
-	idset_destroy(ranks);
-	idset_destroy(cores);
-	return list ? 0 : -EINVAL;
+	return 0;
 }
 
-static struct hostlist *read_hosts(const json_t *nodelist)
+static void add_cores(json_t *nodes, const char *name, uint32_t cores)
 {
-	struct hostlist *hosts = hostlist_create();
-	const json_t *item;
-	size_t i;
+	json_int_t others = json_integer_value(json_object_get(nodes, name));
 
-	json_array_foreach ((json_t *)nodelist, i, item)
-		if (!json_is_string(item) ||
-		    hostlist_append(hosts, json_string_value(item)) < 0) {
-			hostlist_destroy(hosts);
-			return NULL;
-		}
-	return hosts;
+	json_object_set_new(nodes, name, json_integer(others + cores));
+}
+
+/* Hosts, in the order of the ranks; *rank is that of the first one. */
+static int add_hosts(json_t *nodes, const char *text,
+		     const struct rank_cores *all, uint32_t *rank)
+{
+	_auto_(hostlist_destroyp) struct hostlist *hosts = NULL;
+
+	if (!text || hostlist_parse(text, &hosts, NULL) < 0)
+		return -EINVAL;
+	for (size_t i = 0; i < hosts->count; i++) {
+		if (*rank == IDSET_NONE)
+			return -EINVAL;
+		add_cores(nodes, hosts->names[i], all->cores[*rank]);
+		*rank = idset_next(all->ranks, *rank + 1);
+	}
+	return 0;
 }
 
 /* Cores by name, in the order of the ranks: jansson keeps it. */
-static json_t *sum_cores(const struct rank_list *places, struct hostlist *hosts)
+static int read_nodes(const json_t *R, struct rank_cores *all, json_t *nodes)
 {
-	json_t *nodes = json_object();
-	const char *host = hostlist_first(hosts);
+	const json_t *execution = json_object_get(R, "execution");
+	const json_t *item;
+	uint32_t rank;
+	size_t i;
 
-	for (size_t i = 0; i < places->count && host; i++) {
-		json_int_t cores =
-			json_integer_value(json_object_get(nodes, host));
-
-		cores += (json_int_t)places->list[i].cores;
-		json_object_set_new(nodes, host, json_integer(cores));
-		host = hostlist_next(hosts);
-	}
-	return nodes;
-}
-
-static char *format_nodes(const json_t *nodes)
-{
-	struct hostlist *hosts = hostlist_create();
-	const char *name;
-	json_t *cores;
-	char *text;
-
-	json_object_foreach ((json_t *)nodes, name, cores)
-		hostlist_append(hosts, name);
-	text = hostlist_encode(hosts);
-	hostlist_destroy(hosts);
-	return text;
+	json_array_foreach (json_object_get(execution, "R_lite"), i, item)
+		if (add_entry(all, item) < 0)
+			return -EINVAL;
+	rank = idset_next(all->ranks, 0);
+	json_array_foreach (json_object_get(execution, "nodelist"), i, item)
+		if (add_hosts(nodes, json_string_value(item), all, &rank) < 0)
+			return -EINVAL;
+	return rank == IDSET_NONE && json_object_size(nodes) > 0 ? 0 : -EINVAL;
 }
 
 /* A node without a core of its own is asked for as one with one. */
-static char *format_cores(const json_t *nodes)
+static int format(const json_t *nodes, char **ret_nodes, char **ret_cores)
 {
-	uint32_t *list = calloc(json_object_size(nodes) + 1, sizeof(*list));
-	size_t count = 0;
+	size_t count = json_object_size(nodes);
+	_auto_(freep) const char **names = calloc(count, sizeof(*names));
+	_auto_(freep) uint32_t *counts = calloc(count, sizeof(*counts));
 	const char *name;
 	json_t *cores;
-	char *text;
+	size_t i = 0;
 
-	if (!list)
-		return NULL;
-	json_object_foreach ((json_t *)nodes, name, cores)
-		list[count++] = json_integer_value(cores) > 0
-					? (uint32_t)json_integer_value(cores)
-					: 1;
-	text = runs_format(list, count);
-	free(list);
-	return text;
-}
-
-static json_t *read_nodes(const json_t *R)
-{
-	const json_t *execution = json_object_get(R, "execution");
-	struct hostlist *hosts =
-		read_hosts(json_object_get(execution, "nodelist"));
-	struct rank_list places = { 0 };
-	json_t *nodes = NULL;
-	const json_t *entry;
-	int result = 0;
-	size_t i;
-
-	json_array_foreach (json_object_get(execution, "R_lite"), i, entry)
-		if (result == 0)
-			result = add_places(&places, entry);
-	if (result == 0 && hosts && places.count > 0 &&
-	    (size_t)hostlist_count(hosts) == places.count) {
-		qsort(places.list, places.count, sizeof(*places.list),
-		      compare_ranks);
-		nodes = sum_cores(&places, hosts);
+	if (!names || !counts)
+		return -ENOMEM;
+	json_object_foreach ((json_t *)nodes, name, cores) {
+		names[i] = name;
+		counts[i] = (uint32_t)json_integer_value(cores);
+		if (counts[i] == 0)
+			counts[i] = 1;
+		i++;
 	}
-	free(places.list);
-	hostlist_destroy(hosts);
-	return nodes;
+	*ret_nodes = hostlist_format(names, count);
+	*ret_cores = runs_format(counts, count);
+	if (*ret_nodes && *ret_cores)
+		return 0;
+	free(*ret_nodes);
+	free(*ret_cores);
+	return -ENOMEM;
 }
 
 int resources_read(const json_t *R, char **ret_nodes, char **ret_cores,
 		   struct fairlead_error *ret_error)
 {
-	json_t *nodes = read_nodes(R);
-	char *names;
-	char *cores;
+	_auto_(freep) struct rank_cores *all = calloc(1, sizeof(*all));
+	json_auto_t *nodes = json_object();
+	int result;
 
-	if (!nodes)
+	if (!all || idset_create(RANKS_MAX, &all->ranks) < 0)
+		return error_set(ret_error, -ENOMEM, "out of memory");
+	result = read_nodes(R, all, nodes);
+	idset_destroy(all->ranks);
+	if (result < 0)
 		return error_set(ret_error, -EINVAL,
 				 "the job's resources are not understood: "
 				 "R has no ranks with a host each");
-	names = format_nodes(nodes);
-	cores = format_cores(nodes);
-	json_decref(nodes);
-	if (!names || !cores) {
-		free(names);
-		free(cores);
+	if (format(nodes, ret_nodes, ret_cores) < 0)
 		return error_set(ret_error, -ENOMEM, "out of memory");
-	}
-	*ret_nodes = names;
-	*ret_cores = cores;
 	return 0;
 }
