@@ -245,7 +245,7 @@ expect_exit 1 fx config reload
 expect_error "fairlead: there is no setting 'colour'"
 expect_exit 1 fx jobtap load --remove=fairlead-jobtap.so "$plugins/fairlead-jobtap.so" \
 	default=maybe
-expect_error "'must', 'may' or 'none'"
+expect_error 'default=maybe is not must, may or none'
 write_flux_conf 4
 fx config reload
 

@@ -87,7 +87,7 @@ refuse cray-slingshot.colour=red '-o cray-slingshot: invalid option: colour'
 refuse 'fairlead=vnis=$(id)' 'has another character in its value'
 refuse 'fairlead=a b' 'byte 0x20'
 refuse fairlead=, 'nothing stands before or after a comma'
-refuse "fairlead=$(head -c 600 /dev/zero | tr '\0' a)" 'more than 511'
+refuse "fairlead=$(head -c 600 /dev/zero | tr '\0' a)" 'longer than 511'
 expect_exit 1 fx submit -o fairlead=off -o cray-slingshot=off true
 expect_error 'say one of them'
 
