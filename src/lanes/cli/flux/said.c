@@ -7,18 +7,6 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-/* The next line, without its end; NULL: there is none. */
-static const char *take_line(const char **rest, size_t *ret_size)
-{
-	const char *line = *rest;
-
-	if (!*line)
-		return NULL;
-	*ret_size = strcspn(line, "\n");
-	*rest = line + *ret_size + (line[*ret_size] ? 1 : 0);
-	return line;
-}
-
 static const char *file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -31,7 +19,7 @@ bool flux_list_has(const char *text, const char *file)
 	const char *line;
 	size_t size;
 
-	while ((line = take_line(&text, &size)))
+	while ((line = text_line(&text, &size)))
 		if (size == strlen(file) && strncmp(line, file, size) == 0)
 			return true;
 	return false;
@@ -49,7 +37,7 @@ char *flux_list_rival(const char *text)
 	const char *line;
 	size_t size;
 
-	while ((line = take_line(&text, &size))) {
+	while ((line = text_line(&text, &size))) {
 		_auto_(freep) char *file = strndup(line, size);
 
 		if (file && flux_is_rival(file))
