@@ -46,9 +46,8 @@ int submitter_check(const char *text, struct fairlead_error *ret_error)
 		return 0;
 	return error_set(
 		ret_error, -EINVAL,
-		"submitter=%.40s is not 1 to %d letters, digits, _ and "
-		"-",
-		text, SUBMITTER_MAX);
+		"submitter=%.40s is not 1 to %d letters, digits, _ and -", text,
+		SUBMITTER_MAX);
 }
 
 static int check_bytes(const char *text, struct fairlead_error *ret_error)

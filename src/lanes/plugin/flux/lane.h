@@ -28,8 +28,8 @@
 
 #include "fairlead.h"
 #include "lanes/plugin/flux/link.h"
-#include "lanes/plugin/flux/settings.h"
 #include "lanes/plugin/flux/request.h"
+#include "lanes/plugin/flux/settings.h"
 
 enum lane_step {
 	LANE_LOOKUP,

@@ -12,6 +12,7 @@
 
 #define OWN      "fairlead"
 #define VNIS_MAX 4
+
 /* --- cray-slingshot --- */
 
 static const char *type_name(const json_t *value)
@@ -117,8 +118,7 @@ int lane_request_parse(const json_t *options, struct lane_request *ret_request,
 	if (cray && own)
 		return error_set(ret_error, -EINVAL,
 				 "-o " NAME_CRAY " and -o " OWN
-				 " are the same: "
-				 "say one of them");
+				 " are the same: say one of them");
 	if (cray)
 		result = read_cray(cray, &request, ret_error);
 	else if (own)

@@ -37,8 +37,8 @@
 #include "lanes/driver/driver.h"
 #include "lanes/plugin/flux/inside.h"
 #include "lanes/plugin/flux/names.h"
-#include "lanes/plugin/flux/settings.h"
 #include "lanes/plugin/flux/request.h"
+#include "lanes/plugin/flux/settings.h"
 
 #define NODE_TIMEOUT_MS 10000
 
