@@ -7,7 +7,7 @@
 
 static const char *launch_needs(const char *options)
 {
-	return "a program description on each node and a context for each task";
+	return "a program description and contexts on each node";
 }
 
 const struct fairlead_driver elan3_driver = {

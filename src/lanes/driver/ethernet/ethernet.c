@@ -17,8 +17,7 @@ static const char *launch_needs(const char *options)
 		if (strcmp(list.items[i].name, "isolation") == 0 &&
 		    list.items[i].value &&
 		    strcmp(list.items[i].value, "netns") == 0)
-			return "a network namespace for the tasks "
-			       "('isolation=netns'; 'isolation=host' needs "
+			return "a network namespace ('isolation=host' needs "
 			       "none)";
 	return NULL;
 }
