@@ -8,7 +8,6 @@
 #include "lanes/driver/elan3/elan3.h"
 
 #include <assert.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 /* A decoder takes only what would be encoded the same again. */
 #include "lanes/driver/elan3/reply.h"
 
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +31,7 @@ int elan3_reply_encode(const struct elan3_reply *reply, struct writer *writer)
 void elan3_reply_fini(struct elan3_reply *reply)
 {
 	if (reply->caps)
-		sodium_memzero(reply->caps,
+		explicit_bzero(reply->caps,
 			       reply->cap_count * sizeof(*reply->caps));
 	free(reply->caps);
 	*reply = (struct elan3_reply){ 0 };
