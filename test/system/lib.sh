@@ -301,8 +301,10 @@ pid_of() { # pid_of manager | NODE daemon|softnic|holder
 	fi
 }
 
+# Other threads may outlive the first one, and keep its sockets ("Zl").
 is_gone() { # is_gone PID: or only waits for its parent
 	case $(ps -o stat= -p "$1") in
+	Z*l*) return 1 ;;
 	'' | Z*) return 0 ;;
 	esac
 	return 1

@@ -126,6 +126,9 @@ static int report(struct cli *cli, int result, const json_t *answer,
 		return EXIT_DONE;
 	code = cli_error(cli, error);
 	cli_hint(cli, output_text(answer, "hint"));
+	if (result == -ECONNRESET)
+		cli_hint(cli, "did fairleadd stop? see its log, and repeat the "
+			      "command");
 	if (answer && cli_flag(cli, "json"))
 		output_json(cli, answer);
 	return code;
