@@ -14,7 +14,7 @@
 
 help:
 	@echo 'make demo   set up, build, and show the main job on this machine'
-	@echo 'make test   set up, build, and run every test (about 20 minutes)'
+	@echo 'make test   set up, build, and run every test (about 10 minutes)'
 	@echo 'make install    build for this machine, and install at PREFIX=/usr'
 	@echo 'make uninstall  take away what make install has put there'
 	@echo 'make deb        build Debian packages, in out/'
