@@ -64,14 +64,15 @@ fresh=$work/fresh
 group=fairlead-fresh-$$
 init= # its process 1, as this machine sees it
 
-in_groups() { # in_groups SCRIPT: with cgroups at /mnt, where only it sees them
-	unshare --mount sh -c "mount -t cgroup2 cgroup2 /mnt && cd /mnt && $1" sh "$group" \
+groups=$work/groups
+in_groups() { # in_groups SCRIPT: with cgroups at $groups, where only it sees them
+	unshare --mount sh -c "mount -t cgroup2 cgroup2 $groups && cd $groups && $1" sh "$group" \
 		"$root/test/system/fresh-root" "$fresh"
 }
 
 boot() { # a fresh machine, or a reason why there can be none
 	local end=$((SECONDS + WAIT_S)) outer ms=20
-	mkdir "$fresh"
+	mkdir "$fresh" "$groups"
 	in_groups 'mkdir "$1"' || skip_all 'no cgroup can be made here'
 	in_groups 'echo $$ >"$1/cgroup.procs" && cd / && shift && exec unshare \
 		--mount --pid --fork --kill-child --net --uts --ipc --cgroup "$@"' \
@@ -89,9 +90,11 @@ boot() { # a fresh machine, or a reason why there can be none
 }
 
 shut_down() {
-	[ -n "$init" ] || return 0
-	kill -9 "$init" 2>/dev/null || true
-	wait_for is_gone "$init"
+	[ -d "$groups" ] || return 0
+	if [ -n "$init" ]; then
+		kill -9 "$init" 2>/dev/null || true
+		wait_for is_gone "$init"
+	fi
 	init=
 	wait_for in_groups '[ ! -d "$1" ] || find "$1" -depth -type d -exec rmdir {} +'
 }
