@@ -171,9 +171,3 @@ char *json_text_take(struct json_text *text)
 	write_u8(&text->writer, 0);
 	return (char *)writer_take(&text->writer, NULL);
 }
-
-void json_text_fini(struct json_text *text)
-{
-	writer_fini(&text->writer);
-	text->has_members = false;
-}

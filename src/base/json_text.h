@@ -49,4 +49,3 @@ void json_text_members(struct json_text *text, const char *object);
 
 /* The text with its zero; the caller frees it. NULL: memory is out. */
 char *json_text_take(struct json_text *text);
-void json_text_fini(struct json_text *text);

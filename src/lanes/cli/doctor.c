@@ -57,20 +57,6 @@ void doctor_say(struct doctor *doctor, enum doctor_level level,
 					"text", text, "advice", clean_advice));
 }
 
-const char *doctor_setting(const struct doctor *doctor, const char *driver,
-			   const char *name)
-{
-	const struct config_driver *found;
-
-	if (!doctor->config)
-		return NULL;
-	found = config_driver_find(doctor->config, driver);
-	for (size_t i = 0; found && i < found->setting_count; i++)
-		if (strcmp(found->settings[i].name, name) == 0)
-			return found->settings[i].value;
-	return NULL;
-}
-
 static void check_config(struct doctor *doctor, struct config **ret_config)
 {
 	_auto_(freep) char *path = config_path(doctor->cli);

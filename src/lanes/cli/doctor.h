@@ -71,6 +71,3 @@ void doctor_check_objects(struct doctor *doctor, const char *node,
 			  const json_t *answer);
 /* The array of node-list: drivers that cannot be used, or lack something. */
 void doctor_check_levels(struct doctor *doctor, const json_t *nodes);
-/* The value of a driver's setting, or NULL. */
-const char *doctor_setting(const struct doctor *doctor, const char *driver,
-			   const char *name);
