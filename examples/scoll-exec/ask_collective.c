@@ -16,7 +16,7 @@
 
 #define INLINE_MAX 2048 /* bytes of a credential that is in the payload */
 
-void ask_collective_end(struct collective *collective)
+static void ask_collective_end(struct collective *collective)
 {
 	struct exec_ask *ask = collective->ask;
 

@@ -63,4 +63,3 @@ void ask_results_send(struct exec_ask *ask);
 void ask_collective_start(struct exec_ask *ask, enum serve_op op,
 			  scoll_tree_type_t tree, const uint32_t *targets,
 			  uint32_t count);
-void ask_collective_end(struct collective *collective);

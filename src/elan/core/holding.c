@@ -15,8 +15,8 @@
 
 #define SETTINGS_COLLECT_MIN 64
 
-const struct rms_holding *program_holding(const struct program *program,
-					  int32_t index)
+static const struct rms_holding *program_holding(const struct program *program,
+						 int32_t index)
 {
 	for (size_t i = 0; i < program->holding_count; i++) {
 		if (program->holdings[i].index == index)
@@ -25,8 +25,8 @@ const struct rms_holding *program_holding(const struct program *program,
 	return NULL;
 }
 
-const struct rms_setting *program_setting(const struct program *program,
-					  uint32_t number)
+static const struct rms_setting *program_setting(const struct program *program,
+						 uint32_t number)
 {
 	for (size_t i = 0; i < program->setting_count; i++) {
 		if (program->settings[i].number == number)

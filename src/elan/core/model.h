@@ -158,10 +158,6 @@ void registry_forget_program(struct registry *registry,
 /* It has no members. Frees it. -ECHILD: it has. */
 int registry_drop_program(struct registry *registry, struct program *program);
 struct deposit *registry_deposit(struct registry *registry, uint64_t number);
-const struct rms_holding *program_holding(const struct program *program,
-					  int32_t index);
-const struct rms_setting *program_setting(const struct program *program,
-					  uint32_t number);
 
 int registry_save_program(struct registry *registry, struct program *program);
 int registry_save_deposit(struct registry *registry,

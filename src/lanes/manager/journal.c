@@ -26,8 +26,9 @@ static int on_row(void *arg, const struct store_row *row)
 	return engine_load(load->engine, row, load->error);
 }
 
-int journal_load(struct store *store, struct engine *engine,
-		 struct fairlead_error *ret_error)
+/* Only load the rows. */
+static int journal_load(struct store *store, struct engine *engine,
+			struct fairlead_error *ret_error)
 {
 	static const enum store_table tables[] = { STORE_META, STORE_NODE,
 						   STORE_JOB, STORE_PART,

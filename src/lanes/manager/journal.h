@@ -22,6 +22,3 @@ int journal_begin(struct store *store, bool is_recovery, struct engine *engine,
  */
 int journal_replay(struct store *store, struct engine *engine,
 		   uint64_t *ret_epoch, struct fairlead_error *ret_error);
-/* Only load the rows. */
-int journal_load(struct store *store, struct engine *engine,
-		 struct fairlead_error *ret_error);

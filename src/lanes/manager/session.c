@@ -22,7 +22,7 @@
 
 #define SCAN_MS 1000 /* between looks at all of them */
 
-struct session *session_find(const struct engine *engine, uint64_t peer)
+static struct session *session_find(const struct engine *engine, uint64_t peer)
 {
 	struct session *session;
 
@@ -30,8 +30,8 @@ struct session *session_find(const struct engine *engine, uint64_t peer)
 	return session;
 }
 
-void session_send(struct engine *engine, struct session *session,
-		  const void *frame, size_t size)
+static void session_send(struct engine *engine, struct session *session,
+			 const void *frame, size_t size)
 {
 	/* An unsent message is requested again, or the node reconnects. */
 	engine->nodes_net.ops->send(engine->nodes_net.ctx, session->peer, frame,

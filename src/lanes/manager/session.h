@@ -22,9 +22,6 @@ struct session {
 	UT_hash_handle hh;           /* by peer */
 };
 
-struct session *session_find(const struct engine *engine, uint64_t peer);
-void session_send(struct engine *engine, struct session *session,
-		  const void *frame, size_t size);
 /*
  * Complete a command (op, body, grant_id and apply_floor are set) with version,
  * epoch, life and the next sequence, and append it to the writer, signed.

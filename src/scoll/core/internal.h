@@ -200,8 +200,6 @@ void bcast_refuse_start(struct scoll_core *core, uint64_t now_ns,
 
 /* pre_request has accepted, or the root sends: to all children. */
 void bcast_forward(struct bcast *bcast, uint64_t now_ns);
-/* The head for all children, from bcast->wire. -EMSGSIZE, -ENOMEM. */
-int bcast_head_make(struct bcast *bcast);
 /*
  * The child has refused it, as for another start than its present one, which
  * is known by now.

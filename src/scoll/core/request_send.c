@@ -13,7 +13,8 @@ static uint64_t bulk_there(const struct bcast *bcast)
 	return bcast->bulk != NULL ? bcast->bulk->there : 0;
 }
 
-int bcast_head_make(struct bcast *bcast)
+/* The head for all children, from bcast->wire. -EMSGSIZE, -ENOMEM. */
+static int bcast_head_make(struct bcast *bcast)
 {
 	struct scoll_core *core = bcast->core;
 	const struct scoll_authenticator *auth = core->options.authenticator;

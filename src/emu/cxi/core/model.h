@@ -154,8 +154,6 @@ int service_create(struct nic *nic, const struct cxi_svc_desc *desc,
 		   const char *name, struct cxi_svc_fail_info *fail_info);
 struct softnic_svc *svc_find(struct nic *nic, uint32_t svc_id);
 void service_destroy(struct nic *nic, struct softnic_svc *service);
-int service_set_enabled(struct nic *nic, struct softnic_svc *service,
-			bool enable);
 bool service_is_used(const struct nic *nic, const struct softnic_svc *service);
 
 /* LNIs of a closing client go into cleanup. (lni.c) */

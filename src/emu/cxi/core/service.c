@@ -44,8 +44,8 @@ bool service_is_used(const struct nic *nic, const struct softnic_svc *service)
 	return false;
 }
 
-int service_set_enabled(struct nic *nic, struct softnic_svc *service,
-			bool enable)
+static int service_set_enabled(struct nic *nic, struct softnic_svc *service,
+			       bool enable)
 {
 	int result = 0;
 

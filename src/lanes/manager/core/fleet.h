@@ -109,7 +109,6 @@ void core_recovery_begin(struct core *core);
 void core_recovery_resume(struct core *core);
 /* End it if nobody is awaited. */
 void core_recovery_settle(struct core *core);
-bool core_is_awaited(const struct core *core, const struct node *node);
 /* The node has said what it holds; its row is the caller's business. */
 void core_account(struct core *core, struct node *node);
 

@@ -81,7 +81,9 @@ void groups_add(struct groups *groups, int code, const char *text,
 	group->nodes[group->node_count++] = node;
 }
 
-char *group_nodes_text(const struct group *group, const struct nodes *nodes)
+/* Host list of a group; the caller frees it. */
+static char *group_nodes_text(const struct group *group,
+			      const struct nodes *nodes)
 {
 	const char **names = memory_array(group->node_count, sizeof(*names));
 	char *text;

@@ -36,8 +36,6 @@ void groups_fini(struct groups *groups);
 void groups_add(struct groups *groups, int code, const char *text,
 		uint32_t node);
 
-/* Host list of a group; the caller frees it. */
-char *group_nodes_text(const struct group *group, const struct nodes *nodes);
 /*
  * [{"nodes":"n[3-4]","text":"..","errno":-5}], errno where asked for; the
  * caller frees it.

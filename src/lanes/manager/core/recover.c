@@ -16,7 +16,7 @@
 
 #define GRANT_ID_STEP (1ull << 32)
 
-bool core_is_awaited(const struct core *core, const struct node *node)
+static bool core_is_awaited(const struct core *core, const struct node *node)
 {
 	return core->recovery > 0 && node->is_configured &&
 	       node->accounted != core->recovery;

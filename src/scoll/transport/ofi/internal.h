@@ -267,8 +267,6 @@ int errno_of(int64_t result);
 extern const struct transport_ops transport_ofi_ops;
 /* Give libfabric what it has not taken yet. */
 void peer_push(struct transport_ofi *t, struct ofi_peer *peer);
-/* Register an op's memory, where that is wanted. */
-int op_register(struct transport_ofi *t, struct ofi_op *op, uint64_t access);
 /* It ended with libfabric: 0, or a negative errno. */
 void send_ended(struct transport_ofi *t, struct ofi_op *op, int result);
 void receive_ended(struct transport_ofi *t, struct ofi_op *op, int result,

@@ -12,7 +12,9 @@
 
 #include <string.h>
 
-int op_register(struct transport_ofi *t, struct ofi_op *op, uint64_t access)
+/* Register an op's memory, where that is wanted. */
+static int op_register(struct transport_ofi *t, struct ofi_op *op,
+		       uint64_t access)
 {
 	if (!t->has_local_memory)
 		return 0;
