@@ -13,22 +13,6 @@
 #include "lanes/node/guard/internal.h"
 #include "lanes/node/guard/test/fake.h"
 
-static int setup(void **state)
-{
-	static struct world world;
-
-	world_init(&world);
-	world_restart(&world);
-	*state = &world;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_fini(*state);
-	return 0;
-}
-
 static void apply_makes_the_lane_and_its_environment_file(void **state)
 {
 	struct world *world = *state;
@@ -408,7 +392,8 @@ static void epoch_comes_before_the_name_and_the_name_before_the_state(
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(apply_makes_the_lane_and_its_environment_file),
 		TEST(apply_gives_the_lane_this_nodes_share),

@@ -14,21 +14,6 @@
 #include "lanes/node/guard/internal.h"
 #include "lanes/node/guard/test/fake.h"
 
-static int setup(void **state)
-{
-	static struct world world;
-
-	world_init(&world);
-	world_restart(&world);
-	*state = &world;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_fini(*state);
-	return 0;
-}
 /* --- revoke --- */
 
 static void revoke_takes_lane_and_file_and_leaves_a_tombstone(void **state)
@@ -533,7 +518,8 @@ static void reload_of_another_nodes_keys_keeps_the_old(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(revoke_takes_lane_and_file_and_leaves_a_tombstone),
 		TEST(revoke_takes_what_the_record_names_only),

@@ -587,6 +587,22 @@ void world_restart(struct world *world)
 	world_greet(world);
 }
 
+int world_setup(void **state)
+{
+	static struct world world;
+
+	world_init(&world);
+	world_restart(&world);
+	*state = &world;
+	return 0;
+}
+
+int world_teardown(void **state)
+{
+	world_fini(*state);
+	return 0;
+}
+
 void world_greet(struct world *world)
 {
 	struct registration registration;

@@ -99,6 +99,9 @@ struct world {
 
 void world_init(struct world *world);
 void world_fini(struct world *world);
+/* Of one test: a world whose guard has started. */
+int world_setup(void **state);
+int world_teardown(void **state);
 
 /* Create the guard; its error is the caller's to check. */
 int world_start(struct world *world, struct fairlead_error *ret_error);

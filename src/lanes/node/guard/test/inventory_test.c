@@ -11,22 +11,6 @@
 
 #include "lanes/node/guard/test/fake.h"
 
-static int setup(void **state)
-{
-	static struct world world;
-
-	world_init(&world);
-	world_restart(&world);
-	*state = &world;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_fini(*state);
-	return 0;
-}
-
 static struct fake_object *foreign_add(struct world *world, uint32_t id)
 {
 	struct fake_object *object = &world->objects[id - 2];
@@ -422,7 +406,8 @@ static void registration_has_the_address_that_the_agent_says(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(object_that_belongs_to_no_grant_is_destroyed),
 		TEST(object_that_has_become_another_one_is_left),

@@ -11,22 +11,6 @@
 
 #include "lanes/node/guard/test/fake.h"
 
-static int setup(void **state)
-{
-	static struct world world;
-
-	world_init(&world);
-	world_restart(&world);
-	*state = &world;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_fini(*state);
-	return 0;
-}
-
 static int hello(struct world *world, const uint8_t nonce[NONCE_SIZE],
 		 const char *node, uint8_t cluster)
 {
@@ -322,7 +306,8 @@ static void acknowledgement_for_another_node_is_refused(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(hello_has_to_answer_the_last_registration),
 		TEST(query_is_answered_by_the_agent_with_the_guards_word),

@@ -11,22 +11,6 @@
 
 #include "lanes/node/guard/test/fake.h"
 
-static int setup(void **state)
-{
-	static struct world world;
-
-	world_init(&world);
-	world_restart(&world);
-	*state = &world;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_fini(*state);
-	return 0;
-}
-
 static void local_revoke_is_pending_until_acknowledged(void **state)
 {
 	struct world *world = *state;
@@ -241,7 +225,8 @@ static void request_is_refused_at_each_length_but_its_own(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(local_revoke_is_pending_until_acknowledged),
 		TEST(sequences_are_not_used_again_after_a_restart),
