@@ -332,7 +332,7 @@ static bool goes_first(const struct connection *connection)
 	return uid == 0 || uid == (uid_t)-1;
 }
 
-static void join(struct connection *connection)
+void connection_join(struct connection *connection)
 {
 	uid_t uid = connection->uid;
 
@@ -404,6 +404,17 @@ static bool has_capacity(const struct connection *connection)
 		       options->user_connections_max;
 }
 
+int connection_read(struct connection *connection)
+{
+	int result = uv_read_start(&connection->stream, on_alloc, on_read);
+
+	if (result < 0)
+		return result;
+	connection->state = CONNECTION_OPEN;
+	connection->is_announced = true;
+	return 0;
+}
+
 void connection_opened(struct connection *connection)
 {
 	const struct net_options *options = &connection->net->options;
@@ -418,7 +429,7 @@ void connection_opened(struct connection *connection)
 	uv_timer_stop(&connection->timer);
 	if (connection->is_unix) {
 		describe_unix(connection, &info);
-		join(connection);
+		connection_join(connection);
 		if (connection->is_accepted && !has_capacity(connection)) {
 			connection_drop(connection, -EUSERS);
 			return;
@@ -427,15 +438,13 @@ void connection_opened(struct connection *connection)
 		uv_tcp_nodelay(&connection->tcp, 1);
 		uv_tcp_keepalive(&connection->tcp, 1, KEEPALIVE_S);
 		describe_tcp(connection, &info);
-		join(connection);
+		connection_join(connection);
 	}
-	result = uv_read_start(&connection->stream, on_alloc, on_read);
+	result = connection_read(connection);
 	if (result < 0) {
 		connection_drop(connection, result);
 		return;
 	}
-	connection->state = CONNECTION_OPEN;
-	connection->is_announced = true;
 	options->events->opened(options->events_ctx, connection->peer, &info);
 }
 
@@ -480,7 +489,7 @@ size_t net_identify(struct net *net, uint64_t peer, uid_t uid)
 	was_waiting = connection->asker.is_waiting;
 	turns_leave(&connection->asker);
 	connection->uid = uid;
-	join(connection);
+	connection_join(connection);
 	if (was_waiting)
 		turns_wait(&connection->asker);
 	return turns_of_user(&connection->asker);

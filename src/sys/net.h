@@ -7,7 +7,7 @@
  * `u32 length (little-endian), payload`; what the payload means is the
  * owner's. Connections are named by a handle, unique in their net, never 0.
  *
- * Life of a connection: net_dial() or a listener, then `opened`, `received`
+ * Life of a connection: net_dial(), net_adopt() or a listener, then `opened`, `received`
  * for each frame, perhaps `violated`, and exactly one `closed`. No event comes
  * from within a call of this header: all come from the loop. Closing is
  * gentle: what is queued is written, then the write side is shut down and what
@@ -155,6 +155,12 @@ void net_listen_stop(struct net *net);
  */
 int net_dial(struct net *net, const char *address, uint64_t *ret_peer,
 	     struct fairlead_error *ret_error);
+
+/*
+ * Speak over a copy of a Unix stream socket that is connected; it is open at
+ * once, and `opened` is not called. Negative errno.
+ */
+int net_adopt(struct net *net, int fd, uint64_t *ret_peer);
 
 /*
  * The owner knows now whose connection over TCP this is. How many it has:

@@ -6,9 +6,12 @@
  */
 #include "sys/net.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "sys/net_internal.h"
 
@@ -139,5 +142,29 @@ int net_dial(struct net *net, const char *address, uint64_t *ret_peer,
 			 : dial_tcp(connection, &parsed);
 	if (result < 0)
 		connection_drop(connection, result);
+	return 0;
+}
+
+int net_adopt(struct net *net, int fd, uint64_t *ret_peer)
+{
+	struct connection *connection = connection_create(net, true);
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	int result = copy < 0 ? -errno : connection_stream_init(connection);
+
+	if (result == 0)
+		result = uv_pipe_open(&connection->pipe, copy);
+	if (result < 0) {
+		if (copy >= 0)
+			close(copy);
+		connection_drop(connection, result);
+		return result;
+	}
+	connection_join(connection);
+	result = connection_read(connection);
+	if (result < 0) {
+		connection_drop(connection, result);
+		return result;
+	}
+	*ret_peer = connection->peer;
 	return 0;
 }

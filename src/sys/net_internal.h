@@ -84,6 +84,10 @@ struct net {
 
 /* In a state of its own with an initialised timer, and counted. */
 struct connection *connection_create(struct net *net, bool is_unix);
+/* It takes turns from now on, with those of its user. */
+void connection_join(struct connection *connection);
+/* Open: read, and announce the end. */
+int connection_read(struct connection *connection);
 /* The stream is connected: read, and tell the owner. */
 void connection_opened(struct connection *connection);
 /* Let go at once; the closed event follows from the loop. */

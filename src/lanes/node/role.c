@@ -15,15 +15,15 @@
 #include "base/memory.h"
 #include "lanes/proto/client.h"
 #include "lanes/node/agent/agent.h"
-#include "lanes/node/pipe.h"
 #include "lanes/node/fanout/fanout.h"
 #include "sys/clock.h"
 #include "sys/net.h"
 #include "sys/rng.h"
 
-#define SOCKET_MODE       0666 /* permissions go by the peer's uid */
-#define MANAGER_LINKS_MAX 4    /* one, and those that are being closed */
-#define GUARD_PATIENCE_MS 10000
+#define SOCKET_MODE           0666 /* permissions go by the peer's uid */
+#define MANAGER_LINKS_MAX     4    /* one, and those that are being closed */
+#define GUARD_PATIENCE_MS     10000
+#define GUARD_QUEUE_BYTES_MAX (16u << 20) /* of requests, not written yet */
 
 struct node_role {
 	struct node_options options;
@@ -33,7 +33,8 @@ struct node_role {
 	size_t driver_count;
 	struct net *manager_net;
 	struct net *clients_net;
-	struct pipe *pipe;
+	struct net *guard_net;
+	uint64_t guard_peer;
 	struct node_endpoint *endpoint;
 	struct agent *agent;
 	uv_prepare_t prepare;
@@ -182,7 +183,7 @@ static const struct net_events client_events = {
 	.closed = on_client_closed,
 };
 
-static void on_guard_ended(void *ctx, int reason)
+static void on_guard_closed(void *ctx, uint64_t peer, int reason)
 {
 	struct node_role *node = ctx;
 	char why[128] = "the guard has ended";
@@ -194,7 +195,8 @@ static void on_guard_ended(void *ctx, int reason)
 	node->options.ended(node->options.ended_ctx, why);
 }
 
-static void on_guard_received(void *ctx, const void *message, size_t size)
+static void on_guard_received(void *ctx, uint64_t peer, const void *message,
+			      size_t size)
 {
 	struct node_role *node = ctx;
 	int result = agent_guard_received(node->agent, message, size);
@@ -204,9 +206,9 @@ static void on_guard_received(void *ctx, const void *message, size_t size)
 				    "the guard sent an unexpected message");
 }
 
-static const struct pipe_events guard_events = {
+static const struct net_events guard_events = {
 	.received = on_guard_received,
-	.ended = on_guard_ended,
+	.closed = on_guard_closed,
 };
 
 /* --- seams --- */
@@ -223,8 +225,9 @@ static int on_dial(void *ctx, uint64_t *ret_peer,
 static int on_ask(void *ctx, const void *request, size_t size)
 {
 	struct node_role *node = ctx;
+	struct net_seam net = net_seam(node->guard_net);
 
-	return pipe_send(node->pipe, request, size);
+	return net.ops->send(net.ctx, node->guard_peer, request, size);
 }
 
 static void on_hops(void *ctx, const struct hop_keys *keys)
@@ -282,28 +285,6 @@ static void on_prepare(uv_prepare_t *prepare)
 
 /* --- beginning --- */
 
-static void drivers_open(struct node_role *node)
-{
-	struct guard_driver_options wanted[GUARD_DRIVERS_MAX];
-
-	node->driver_count = drivers_get(node->config, wanted);
-	for (size_t i = 0; i < node->driver_count; i++) {
-		struct guard_driver *driver = &node->drivers[i];
-		struct fairlead_error error;
-
-		driver->driver = wanted[i].driver;
-		driver->is_open =
-			wanted[i].driver->node->open(wanted[i].settings,
-						     wanted[i].setting_count,
-						     &driver->state,
-						     &error) == 0;
-		/* The guard has said so in the log. */
-		if (!driver->is_open)
-			snprintf(driver->detail, sizeof(driver->detail), "%.*s",
-				 DRIVER_DETAIL_MAX, error.text);
-	}
-}
-
 static int nets_open(struct node_role *node, struct fairlead_error *ret_error)
 {
 	size_t clients_max = node->options.shares->clients;
@@ -323,13 +304,22 @@ static int nets_open(struct node_role *node, struct fairlead_error *ret_error)
 		.clog_bytes = CLIENT_CLOG_BYTES,
 		.frame_timeout_ms = CLIENT_FRAME_TIMEOUT_MS,
 	};
+	struct net_options guard = {
+		.events = &guard_events,
+		.events_ctx = node,
+		.connections_max = 1,
+		.frame_bytes_max = GUARD_MESSAGE_MAX,
+		.queue_bytes_max = GUARD_QUEUE_BYTES_MAX,
+		.frame_timeout_ms = UINT64_MAX, /* it may wait for a driver */
+	};
 	uv_loop_t *loop = node->options.loop;
 	int result;
 
 	node->manager_net = net_create(loop, &manager);
 	node->clients_net = net_create(loop, &clients);
-	result = pipe_create(loop, node->options.guard->fd, &guard_events, node,
-			     &node->pipe);
+	node->guard_net = net_create(loop, &guard);
+	result = net_adopt(node->guard_net, node->options.guard->fd,
+			   &node->guard_peer);
 	if (result < 0)
 		return error_set(ret_error, result, "cannot begin: %s",
 				 strerror(-result));
@@ -393,6 +383,7 @@ int node_start(const struct node_options *options, struct config *config_owned,
 	       struct node_role **ret_node, struct fairlead_error *ret_error)
 {
 	struct node_role *node = memory_alloc(sizeof(*node));
+	struct guard_driver_options drivers[GUARD_DRIVERS_MAX];
 	int result;
 
 	node->options = *options;
@@ -405,7 +396,10 @@ int node_start(const struct node_options *options, struct config *config_owned,
 	else
 		result = nets_open(node, ret_error);
 	if (result == 0) {
-		drivers_open(node);
+		node->driver_count = drivers_get(node->config, drivers);
+		/* The guard has logged which ones cannot be opened. */
+		guard_drivers_open(drivers, node->driver_count, NULL,
+				   node->drivers);
 		result = agent_begin(node, ret_error);
 	}
 	if (result < 0) {
@@ -470,17 +464,13 @@ void node_stop(struct node_role *node)
 {
 	if (!node)
 		return;
-	pipe_destroy(node->pipe);
+	net_destroy(node->guard_net);
 	net_destroy(node->manager_net);
 	net_destroy(node->clients_net);
 	node_endpoint_close(node->endpoint);
 	agent_destroy(node->agent);
 	node_endpoint_destroy(node->endpoint);
-	for (size_t i = 0; i < node->driver_count; i++) {
-		if (node->drivers[i].is_open)
-			node->drivers[i].driver->node->close(
-				node->drivers[i].state);
-	}
+	guard_drivers_close(node->drivers, node->driver_count);
 	if (node->open_handles == 0) {
 		node_free(node);
 		return;

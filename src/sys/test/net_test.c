@@ -279,6 +279,28 @@ static void unix_peers_come_with_credentials(void **state)
 	assert_int_equal(fixture->at_server.info.pid, getpid());
 }
 
+static void an_adopted_socket_is_open_at_once(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t ours, theirs;
+	int fds[2];
+
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	assert_int_equal(net_adopt(fixture->client, fds[0], &ours), 0);
+	assert_int_equal(net_adopt(fixture->server, fds[1], &theirs), 0);
+	close(fds[0]);
+	close(fds[1]);
+	assert_int_equal(send_text(fixture->client, ours, "hello"), 0);
+	run_until(fixture, fixture->at_server.received == 1);
+	assert_string_equal(fixture->at_server.last, "hello");
+	close_peer(fixture->server, theirs);
+	run_until(fixture, fixture->at_client.closed == 1);
+	assert_int_equal(fixture->at_client.reason, 0);
+	assert_int_equal(fixture->at_client.opened, 0);
+	assert_int_equal(net_adopt(fixture->client, -1, &ours), -EBADF);
+}
+
 static void send_before_opened_is_not_connected(void **state)
 {
 	struct fixture *fixture = *state;
@@ -591,6 +613,7 @@ int main(void)
 		TEST(frames_go_both_ways_over_tcp),
 		TEST(names_are_looked_up),
 		TEST(unix_peers_come_with_credentials),
+		TEST(an_adopted_socket_is_open_at_once),
 		TEST(send_before_opened_is_not_connected),
 		TEST(a_failed_dial_is_closed_without_opened),
 		TEST(dial_and_listen_refuse_bad_addresses),

@@ -67,7 +67,7 @@ struct agent_ops {
 	 */
 	int (*dial)(void *ctx, uint64_t *ret_peer,
 		    struct fairlead_error *ret_error);
-	/* Send a request to the guard; it is copied. -ENOBUFS, -EPIPE. */
+	/* Send a request to the guard; it is copied. -ENOBUFS, -ENOTCONN. */
 	int (*ask)(void *ctx, const void *request, size_t size);
 	/*
 	 * What a member of collectives has to have, now and whenever it has

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "fairlead_driver.h"
-#include "lanes/proto/message.h"
+#include "lanes/node/guard/core.h"
 
 #define GUARD_DRIVERS_MAX REGISTRATION_DRIVERS_MAX
 
@@ -57,3 +57,12 @@ int guard_start(const struct guard_options *options,
 		struct fairlead_error *ret_error);
 /* Close the channel and wait until the guard has finished what it is in. */
 void guard_stop(struct guard_handle *handle);
+
+/*
+ * Open drivers, in the guard or to look only. One that cannot be opened says
+ * why in its detail, and in the log unless that is NULL. ret_drivers: zeroed.
+ */
+void guard_drivers_open(const struct guard_driver_options *wanted, size_t count,
+			const struct log *log,
+			struct guard_driver *ret_drivers);
+void guard_drivers_close(const struct guard_driver *drivers, size_t count);

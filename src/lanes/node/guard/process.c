@@ -142,28 +142,34 @@ static int run_lock(const struct process *process,
 			 process->options->run);
 }
 
-static void drivers_open(struct process *process)
+void guard_drivers_open(const struct guard_driver_options *wanted, size_t count,
+			const struct log *log, struct guard_driver *ret_drivers)
 {
-	const struct guard_options *options = process->options;
-
-	for (size_t i = 0; i < options->driver_count; i++) {
-		const struct guard_driver_options *wanted =
-			&options->drivers[i];
-		struct guard_driver *driver = &process->drivers[i];
+	for (size_t i = 0; i < count; i++) {
+		struct guard_driver *driver = &ret_drivers[i];
 		struct fairlead_error error;
 
-		driver->driver = wanted->driver;
+		driver->driver = wanted[i].driver;
 		driver->is_open =
-			wanted->driver->node->open(wanted->settings,
-						   wanted->setting_count,
-						   &driver->state, &error) == 0;
+			wanted[i].driver->node->open(wanted[i].settings,
+						     wanted[i].setting_count,
+						     &driver->state,
+						     &error) == 0;
 		if (driver->is_open)
 			continue;
-		log_warning(options->log,
+		log_warning(log,
 			    "a driver cannot be opened driver=%s error=\"%s\"",
-			    wanted->driver->name, error.text);
+			    wanted[i].driver->name, error.text);
 		snprintf(driver->detail, sizeof(driver->detail), "%.*s",
 			 DRIVER_DETAIL_MAX, error.text);
+	}
+}
+
+void guard_drivers_close(const struct guard_driver *drivers, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (drivers[i].is_open)
+			drivers[i].driver->node->close(drivers[i].state);
 	}
 }
 
@@ -212,7 +218,8 @@ static int process_begin(struct process *process,
 		result = run_lock(process, ret_error);
 	if (result < 0)
 		return result;
-	drivers_open(process);
+	guard_drivers_open(options->drivers, options->driver_count,
+			   options->log, process->drivers);
 	result = privileges_drop(drivers_capabilities(options), ret_error);
 	if (result < 0)
 		return result;
@@ -227,11 +234,7 @@ static int process_begin(struct process *process,
 static void process_end(struct process *process)
 {
 	guard_destroy(process->guard);
-	for (size_t i = 0; i < process->options->driver_count; i++) {
-		if (process->drivers[i].is_open)
-			process->drivers[i].driver->node->close(
-				process->drivers[i].state);
-	}
+	guard_drivers_close(process->drivers, process->options->driver_count);
 	journal_store_end(&process->store);
 	closep(&process->run_fd);
 	closep(&process->jobs_fd);
