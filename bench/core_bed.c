@@ -14,7 +14,7 @@
 
 #include "lanes/driver/driver.h"
 #include "lanes/manager/core/core.h"
-#include "lanes/manager/role_config.h"
+#include "lanes/manager/role.h"
 #include "lanes/proto/request.h"
 #include "lanes/proto/seal.h"
 #include "sys/clock.h"

@@ -13,7 +13,7 @@
 #include "lanes/config/config.h"
 #include "lanes/driver/driver.h"
 #include "lanes/daemon/accept.h"
-#include "lanes/manager/role.h"
+#include "lanes/manager/manager.h"
 #include "lanes/node/role.h"
 #include "sys/descriptors.h"
 #include "sys/ready.h"

@@ -15,7 +15,7 @@
 #include "lanes/daemon/library.h"
 #include "lanes/daemon/options.h"
 #include "lanes/daemon/user.h"
-#include "lanes/manager/check.h"
+#include "lanes/manager/manager.h"
 #include "lanes/node/role.h"
 #include "sys/log.h"
 #include "sys/secret.h"

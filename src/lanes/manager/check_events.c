@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lanes/manager/check_internal.h"
+#include "lanes/manager/check.h"
 
 static const char *const phase_names[] = {
 	[PHASE_NONE] = "nothing",      [PHASE_REQUESTED] = "requested",

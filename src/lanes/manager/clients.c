@@ -318,7 +318,7 @@ static void serve(struct engine *engine, struct manager_client *client,
 		clients_answer(engine, call.token, -ECANCELED,
 			       "the caller has hung up", NULL, NULL);
 	else if (op->run(&call, &error) < 0)
-		outputs_core_ops.reply(
+		commit_core_ops.reply(
 			engine, call.token,
 			&(struct core_reply){ .result = error.code,
 					      .text = error.text });

@@ -40,11 +40,16 @@ void engine_clients_fini(struct engine *engine);
 /*
  * Read the events of some grants from the journal, and answer with them; or,
  * with a view, answer with that: its member `grants` has items of these grants
- * in their order, which get what the events say (history.h).
+ * in their order, which get what the events say.
  */
 void events_read(struct engine *engine, uint64_t token, const uint64_t *grants,
 		 size_t count, json_t *view);
 void events_fini(struct engine *engine);
+/*
+ * Add to an item of `explain` (doc/rfc/client-protocol.md, "gone") what the
+ * event rows of its grant say. Rows that are no events are passed over.
+ */
+void history_add(json_t *item, const struct store_row *rows, size_t count);
 
 /* --- ops.c, query.c --- */
 

@@ -2,7 +2,37 @@
 /* Groups of rows, and outputs that wait for them. */
 #pragma once
 
-#include "lanes/manager/outputs.h"
+#include "lanes/manager/internal.h"
+
+/* It becomes visible once the rows before it are on disk. */
+enum output_kind {
+	OUTPUT_REPLY,
+	OUTPUT_FANOUT,
+	OUTPUT_HELLO,
+	OUTPUT_ACK,
+	OUTPUT_DRAIN,
+	OUTPUT_NOTIFY,
+	OUTPUT_EVENTS, /* read a job's events and answer with them */
+};
+
+struct output {
+	enum output_kind kind;
+	struct output *prev, *next;
+	uint64_t token; /* REPLY, EVENTS */
+	int result;     /* REPLY */
+	char *text;     /* REPLY: error; DRAIN, NOTIFY: reason */
+	char *hint;     /* REPLY */
+	char *members;  /* REPLY */
+	struct fanout_command *command; /* FANOUT */
+	char *node;                     /* HELLO, ACK, DRAIN, NOTIFY */
+	uint64_t peer;                  /* HELLO */
+	uint8_t nonce[NONCE_SIZE];      /* HELLO */
+	uint64_t sequence;              /* ACK; NOTIFY: its id */
+	bool is_drained;                /* DRAIN, NOTIFY */
+	uint64_t *grants;               /* EVENTS */
+	size_t grant_count;             /* EVENTS */
+	json_t *view;                   /* EVENTS, or NULL: see events_read() */
+};
 
 struct manager_group {
 	struct engine *engine;
@@ -14,6 +44,9 @@ struct manager_group {
 	struct output *outputs;
 	struct manager_group *prev, *next;
 };
+
+/* What the core gives out goes into the last group. */
+extern const struct core_ops commit_core_ops;
 
 void commit_store(struct engine *engine, const struct store_row *row);
 void commit_output(struct engine *engine, struct output *output_owned);

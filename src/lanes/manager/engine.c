@@ -18,7 +18,6 @@
 #include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
 #include "lanes/manager/member.h"
-#include "lanes/manager/lease.h"
 
 static void derive_keys(struct engine *engine, const struct manager_keys *keys)
 {
@@ -30,7 +29,7 @@ static void derive_keys(struct engine *engine, const struct manager_keys *keys)
 
 static int make_core(struct engine *engine, struct fairlead_error *ret_error)
 {
-	int result = core_create(&engine->config->core, &outputs_core_ops,
+	int result = core_create(&engine->config->core, &commit_core_ops,
 				 engine, &engine->clock, &engine->rng,
 				 engine->log, &engine->core, ret_error);
 

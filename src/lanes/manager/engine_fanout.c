@@ -10,13 +10,76 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/hostlist.h"
 #include "base/memory.h"
 #include "lanes/manager/clients.h"
 #include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
 #include "lanes/manager/member.h"
-#include "lanes/manager/lease.h"
 #include "lanes/proto/combined.h"
+
+static int encode_apply(const struct core_fanout *fanout, const char *nodes,
+			struct writer *writer)
+{
+	const struct fairlead_lane *lane = fanout->lane;
+	struct apply_body body = {
+		.uid = lane->uid,
+		.gid = lane->gid,
+		.nodes = nodes,
+		.cores = fanout->cores,
+		.tasks = fanout->tasks,
+		.id_count = (uint8_t)lane->id_count,
+		.members = fanout->members,
+		.members_size = fanout->members_size,
+		.sealed = fanout->sealed,
+		.sealed_size = fanout->sealed_size,
+	};
+
+	snprintf(body.key, sizeof(body.key), "%s", fanout->key);
+	snprintf(body.driver, sizeof(body.driver), "%s", fanout->driver);
+	snprintf(body.options, sizeof(body.options), "%s", lane->options);
+	memcpy(body.ids, lane->ids, sizeof(body.ids));
+	return apply_body_encode(&body, writer);
+}
+
+static int encode_revoke(const struct core_fanout *fanout, const char *nodes,
+			 struct writer *writer)
+{
+	const struct fairlead_lane *lane = fanout->lane;
+	struct revoke_body body = {
+		.nodes = nodes,
+		.uid = lane->uid,
+		.gid = lane->gid,
+		.id_count = (uint8_t)lane->id_count,
+	};
+
+	snprintf(body.key, sizeof(body.key), "%s", fanout->key);
+	snprintf(body.driver, sizeof(body.driver), "%s", fanout->driver);
+	memcpy(body.ids, lane->ids, sizeof(body.ids));
+	return revoke_body_encode(&body, writer);
+}
+
+struct fanout_command *engine_command_create(const struct core_fanout *fanout)
+{
+	bool is_apply = fanout->op == CORE_FANOUT_APPLY;
+	_auto_(freep) char *nodes =
+		memory_have(hostlist_format(fanout->nodes, fanout->node_count));
+	struct fanout_command *command =
+		fanout_command_create(is_apply ? COMMAND_APPLY : COMMAND_REVOKE,
+				      fanout->nodes, fanout->node_count);
+
+	command->grant_id = fanout->lane->grant_id;
+	command->apply_floor = fanout->apply_floor;
+	command->timeout_ms = fanout->timeout_ms;
+	command->group = fanout->lane->grant_id;
+	command->owner = COMMAND_OF_CORE;
+	command->id = fanout->id;
+	/* A subset's host list can be longer than a command. */
+	command->error = memory_check(
+		is_apply ? encode_apply(fanout, nodes, &command->body)
+			 : encode_revoke(fanout, nodes, &command->body));
+	return command;
+}
 
 static bool on_member(void *ctx, const struct fanout_command *command,
 		      const char *node,

@@ -44,16 +44,6 @@ static void number(struct writer *out, const char *name, const char *type,
 	line(out, "fairlead_%s %" PRIu64, name, value);
 }
 
-void times_add(struct times *times, uint64_t took_ms)
-{
-	static const uint64_t bounds[] = TIME_BUCKETS;
-
-	times->count++;
-	times->sum_ms += took_ms;
-	for (size_t i = 0; i < BUCKETS_MAX; i++)
-		times->buckets[i] += took_ms <= bounds[i];
-}
-
 /* The samples of one histogram; label: `name="value"`, or "". */
 static void histogram(struct writer *out, const char *name, const char *label,
 		      const struct times *times)

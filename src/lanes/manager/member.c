@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
-#include "lanes/manager/lease.h"
 #include "lanes/proto/nid.h"
 
 #define SCAN_MS          1000 /* between looks at all leases */

@@ -27,7 +27,7 @@ static void answer(const struct manager_call *call, int result,
 		.members = members,
 	};
 
-	outputs_core_ops.reply(call->engine, call->token, &reply);
+	commit_core_ops.reply(call->engine, call->token, &reply);
 }
 
 static void answer_view(const struct manager_call *call, json_t *members_owned)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Wiring: the nets (role_nets.c), the endpoint (role_endpoint.c), the store's
+ * Wiring: the nets and the endpoint (role_nets.c), the store's
  * worker, one timer for the engine's deadline and the site's commands.
  * Decisions are the engine's.
  *
@@ -15,7 +15,6 @@
 
 #include "base/memory.h"
 #include "lanes/manager/journal.h"
-#include "lanes/manager/role_internal.h"
 #include "sys/clock.h"
 #include "sys/files.h"
 #include "sys/rng.h"

@@ -1,58 +1,90 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The manager role of fairleadd: the engine with its real input and output on
- * a libuv loop. Runs without privileges.
- *
- *	manager_start -> uv_run ... manager_reload ... -> manager_stop
- */
+/* Shared by the files of the manager role. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <uv.h>
-
-#include "base/error.h"
-#include "base/log.h"
-#include "lanes/config/config.h"
+#include "lanes/endpoint/endpoint.h"
+#include "lanes/manager/site_command.h"
+#include "lanes/manager/engine.h"
+#include "lanes/manager/fanout/fanout.h"
+#include "lanes/manager/tcp_clients.h"
+#include "lanes/manager/http.h"
+#include "lanes/manager/manager.h"
+#include "lanes/manager/store/store.h"
+#include "lanes/manager/store/worker.h"
 #include "sys/descriptors.h"
+#include "sys/net.h"
 
-struct manager;
-
-struct manager_options {
-	uv_loop_t *loop;
-	const char *config_path; /* for reloads; copied */
-	unsigned int roles;      /* of the process: what reloads check */
-	/* Those that are built in; constants. */
-	const struct fairlead_driver *const *drivers;
-	size_t driver_count;
-	bool is_recovery;
-	const char *waive; /* host list: nodes nobody waits for; or NULL */
-	const struct descriptor_shares *shares; /* read at the start */
-	struct log *log; /* by reference; its level follows the file */
+/* The configuration as the engine wants it. */
+struct role_config {
+	struct engine_config engine;
+	struct core_driver_config drivers[CORE_DRIVERS_MAX];
+	struct engine_submitter submitters[CONFIG_SUBMITTERS_MAX];
 };
 
+/* Borrowed from config; ret->engine points into ret. */
+void role_config_fill(const struct config *config, struct role_config *ret);
+
+/* A call of the site's tools that has ended. */
+struct ended_command {
+	char node[NODE_NAME_MAX + 1];
+	uint64_t id;
+	int result;
+	struct ended_command *next;
+};
+
+struct manager {
+	uv_loop_t *loop;
+	char *config_path;
+	unsigned int roles;
+	const struct fairlead_driver *const *drivers;
+	size_t driver_count;
+	struct log *log;
+	struct clock_seam clock;
+
+	struct config *config;
+	struct config *started;     /* as of the start; NULL: it is config */
+	struct role_config *filled; /* from config; the engine points to it */
+	struct store *store;
+	struct store_worker *worker;
+	struct engine *engine;
+	struct turns *turns; /* of all who connect */
+	struct net *nodes_net;
+	size_t sessions_max; /* of the engine: some links are being closed */
+	struct net *clients_net;
+	struct tcp_clients *tcp_clients; /* NULL: no clients over TCP */
+	struct hop_keys hops;            /* of the endpoint */
+	struct endpoint *endpoint;
+	struct rounds *rounds; /* over it, for the engine */
+	struct commands *commands;
+	struct http *http;
+	struct ended_command *ended_commands;
+
+	uv_prepare_t prepare;
+	uv_timer_t timer;
+	unsigned int open_count; /* of the two */
+	/* The engine hears of nothing more but the ends of its commits. */
+	bool is_over;
+	void (*stopped)(void *ctx);
+	void *stopped_ctx;
+};
+
+/* Nobody is taken before they listen. Errors have a text. */
+int role_nets_create(struct manager *manager,
+		     const struct descriptor_shares *shares,
+		     struct fairlead_error *ret_error);
+int role_nets_listen(struct manager *manager, struct fairlead_error *ret_error);
+
 /*
- * Read keys and journal, begin an epoch, listen. The configuration is kept and
- * destroyed here, also on failure. Errors have a text that says what to do;
- * the loop is to be run until it has nothing to do then too.
+ * In this epoch, by which nodes know our messages from those of an earlier
+ * start. Errors have a text.
  */
-int manager_start(const struct manager_options *options,
-		  struct config *config_owned, struct manager **ret_manager,
-		  struct fairlead_error *ret_error);
-/*
- * Warn when the configured nodes are more than the limit of descriptors lets be
- * connected at once, with the limit that would do: with less some stay down
- * when all come at once, as after a start. roles: how many this process has,
- * which share its limit.
- */
-void manager_limits_check(const struct config *config, size_t roles,
-			  const struct descriptor_shares *shares,
-			  const struct log *log);
-/* Read configuration and keys again. What happens goes to the log. */
-void manager_reload(struct manager *manager);
-/*
- * Take no more, finish what is on its way to the disk, close all. stopped is
- * called when it is over and the manager is freed.
- */
-void manager_stop(struct manager *manager, void (*stopped)(void *ctx),
-		  void *ctx);
+int role_endpoint_open(struct manager *manager, uint64_t epoch,
+		       struct fairlead_error *ret_error);
+/* When the engine has been destroyed. */
+void role_endpoint_close(struct manager *manager);
+/* Masters of the keys that seal nodes' messages. */
+void role_endpoint_keys(struct manager *manager,
+			const struct manager_keys *keys);
+
+int role_keys_load(const char *path, struct manager_keys *ret_keys,
+		   struct fairlead_error *ret_error);

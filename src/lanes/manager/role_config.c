@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The engine's part of the configuration and the key file. */
-#include "lanes/manager/role_config.h"
+#include "lanes/manager/role.h"
 
 #include <sodium.h>
 #include <string.h>
 
-#include "lanes/manager/role_internal.h"
 #include "sys/secret.h"
 
 #define EVENTS_KEEP 100000 /* released grants whose events are kept */

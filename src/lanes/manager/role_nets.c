@@ -6,10 +6,14 @@
  * without end, and takes none of the others.
  */
 #include <errno.h>
+#include <string.h>
 
-#include "lanes/manager/role_internal.h"
+#include "base/address.h"
 #include "base/hostlist.h"
+#include "lanes/endpoint/place.h"
+#include "lanes/manager/role.h"
 #include "lanes/proto/client.h"
+#include "lanes/proto/nid.h"
 
 #define SOCKET_MODE 0666 /* permissions go by the peer's uid */
 #define TCP_SHARE   4    /* of clients: one in so many over TCP */
@@ -224,4 +228,105 @@ int role_nets_listen(struct manager *manager, struct fairlead_error *ret_error)
 				    config->metrics, render_metrics, manager,
 				    &manager->http, NULL, ret_error);
 	return result;
+}
+
+/* --- the endpoint: at one address, which all nodes reach --- */
+
+static const char *host_of(const char *text, struct address *address)
+{
+	return address_parse(text, address, NULL) < 0 ? "" : address->host;
+}
+
+static void on_part(void *ctx, uint64_t id, const void *bytes, size_t size)
+{
+	struct manager *manager = ctx;
+
+	if (!manager->is_over)
+		engine_round_part(manager->engine, id, bytes, size);
+}
+
+static void on_ended(void *ctx, uint64_t id, int result,
+		     const struct round_failure *failures, size_t count)
+{
+	struct manager *manager = ctx;
+
+	if (!manager->is_over)
+		engine_round_ended(manager->engine, id, result, failures,
+				   count);
+}
+
+static const struct round_events round_events = {
+	.part = on_part,
+	.ended = on_ended,
+};
+
+static void on_progressed(void *ctx)
+{
+	struct manager *manager = ctx;
+
+	rounds_settle(manager->rounds);
+}
+
+static int rounds_begin(struct manager *manager,
+			struct fairlead_error *ret_error)
+{
+	int result = rounds_create(endpoint_scoll(manager->endpoint),
+				   &round_events, manager, &manager->rounds);
+
+	if (result < 0)
+		return error_set(ret_error, result,
+				 "cannot register with libscoll: %s",
+				 strerror(-result));
+	return 0;
+}
+
+int role_endpoint_open(struct manager *manager, uint64_t epoch,
+		       struct fairlead_error *ret_error)
+{
+	const struct config *config = manager->config;
+	struct address bound, named;
+	const struct place_terms terms = {
+		.listen = config_fabric_of_manager(&config->fabric),
+		.bound = host_of(config->manager.listen, &bound),
+		.name = host_of(config->node.manager, &named),
+	};
+	struct endpoint_options options = {
+		.loop = manager->loop,
+		.log = manager->log,
+		.nid = NID_MANAGER,
+		.provider = config->fabric.provider,
+		.started = epoch,
+		.progressed = on_progressed,
+		.ctx = manager,
+	};
+	struct endpoint_place place;
+	int result = place_choose(&terms, &place, ret_error);
+
+	if (result == 0) {
+		options.host = place.host;
+		options.port = place.port;
+		result = endpoint_open(&options, &manager->endpoint, ret_error);
+	}
+	if (result == 0)
+		result = rounds_begin(manager, ret_error);
+	if (result < 0)
+		return error_prefix(ret_error, "fabric");
+	endpoint_keys(manager->endpoint, &manager->hops);
+	log_info(manager->log, "the endpoint is open provider=%s host=%s",
+		 options.provider, place.host);
+	return 0;
+}
+
+void role_endpoint_close(struct manager *manager)
+{
+	endpoint_close(take_ptr(manager->endpoint));
+	rounds_destroy(take_ptr(manager->rounds));
+}
+
+void role_endpoint_keys(struct manager *manager,
+			const struct manager_keys *keys)
+{
+	manager_keys_hops(keys, &manager->hops);
+	if (manager->endpoint != NULL)
+		endpoint_keys(manager->endpoint, &manager->hops);
 }

@@ -70,8 +70,6 @@ int register_report(struct engine *engine,
 /* The counter for an error of registration_open() or confirm_open(). */
 enum manager_refusal session_refusal(int result);
 
-/* --- halt.c --- */
-
 #define HALT_TEXT                                                         \
 	"the manager has stopped: a node has obeyed a newer manager, so " \
 	"this journal is old"

@@ -3,7 +3,7 @@
  * The journal of an engine that has lived through something is put into a real
  * store, changed by a hand here and there, and checked.
  */
-#include "lanes/manager/check.h"
+#include "lanes/manager/manager.h"
 
 #include "bed_elan3.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lanes/manager/history.h"
+#include "lanes/manager/clients.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

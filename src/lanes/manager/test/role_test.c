@@ -3,7 +3,7 @@
  * The manager role as a whole: real journal, real sockets, one loop. The
  * client is a net of its own on the same loop.
  */
-#include "lanes/manager/role.h"
+#include "lanes/manager/manager.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

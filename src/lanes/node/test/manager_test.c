@@ -3,7 +3,7 @@
  * Manager and node as fairleadd has them, both roles on one loop with their
  * real files and sockets: a job's life, and each side's restart in the middle.
  */
-#include "lanes/manager/role.h"
+#include "lanes/manager/manager.h"
 
 #include <errno.h>
 #include <fcntl.h>
