@@ -1,47 +1,63 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * libscoll: server collectives. Run a function on any subset of servers over a
- * spanning tree, and get one aggregated answer.  A *service* is a set of
- * callbacks under a number that all servers agree on. A *group* is an ordered
- * list of *targets*: nodes, and on each of them one or more *entities*. The
- * server that broadcasts a request over a group is the *root* of a tree that
- * covers the group's nodes; each node hands the request to its children, runs
- * it, aggregates its own reply with those of its children, and replies to its
- * parent once. A collective either succeeds, and each node has run it once, or
- * fails and names the nodes that it did not reach.  root
- * every other node scoll_group_create -> create callback scoll_bcast_new
- * scoll_reply_buffer_post (each child) scoll_bcast_send
- * ---------------------->  pre_request: post buffers |
- * |           \ incoming_request (if it is a target)     to the children,
- * incoming_request incoming_reply (each child)              incoming_reply
- * (each child) post_reply: the end                      post_reply: scoll_reply
- * <-------------------------  reply_out: the end  What does not fit in
- * SCOLL_BCAST_MAX bytes travels as bulk data, which each node reads from its
- * parent's memory while it passes on what it has.  Progress: nothing happens
- * outside scoll_progress(). A program with a loop of its own waits for
- * scoll_fd() to be readable and for scoll_timeout() to pass; one without calls
- * scoll_wait().  Threads: one thread at a time is inside scoll_progress() or
- * scoll_wait() of an instance (a second one, or a callback, gets -EBUSY).
- * Callbacks run there, one after the other, without a lock of the library. All
- * other functions may be called from any thread and any callback, except
- * scoll_fini(), which needs that no other call is under way. A call of another
- * thread wakes the waiting one. Functions of the program that must *not call
- * the library* are called with its lock held. Instances are independent: a
- * program may have one for each core. The library starts no thread, installs no
- * signal handler (libfabric does for shm) and prints nothing. A process does
- * not fork after scoll_init().  A handle is valid from the call or callback
- * that returns it until the moment that its section names, and at most until
- * scoll_fini(). A program with threads ensures that none uses it later.
- * Functions copy their arguments, except for those that are *borrowed*.
- * Errors: 0 or a count on success, a negative errno on failure; a function that
- * returns a pointer returns NULL and sets errno. ret_error gets the reason as
- * text; it may be NULL.  Versions: a struct that begins with `size` gets its
- * sizeof there, and zeros as defaults. A later library reads as much as the
- * program knows; an earlier one refuses fields that it does not know (-EINVAL),
- * unless they are zeros. The library fills the fields of a struct that both
- * know. Members with another SCOLL_PROTOCOL_VERSION are answered with
- * SCOLL_ERROR_PROTO_VERSION, or not at all where messages are sealed.  Manual:
- * scoll(3), scoll(7). Source: DAOS Server Collectives Design, 2014.
+ * spanning tree, and get one aggregated answer.
+ *
+ * A *service* is a set of callbacks under a number that all servers agree on.
+ * A *group* is an ordered list of *targets*: nodes, and on each of them one or
+ * more *entities*. The server that broadcasts a request over a group is the
+ * *root* of a tree that covers the group's nodes; each node hands the request
+ * to its children, runs it, aggregates its own reply with those of its
+ * children, and replies to its parent once. A collective either succeeds, and
+ * each node has run it once, or fails and names the nodes that it did not
+ * reach.
+ *
+ *   root                                       every other node
+ *   scoll_group_create -> create callback
+ *   scoll_bcast_new
+ *   scoll_reply_buffer_post (each child)
+ *   scoll_bcast_send  ---------------------->  pre_request: post buffers
+ *        |                                         |           \
+ *   incoming_request (if it is a target)     to the children,  incoming_request
+ *   incoming_reply (each child)              incoming_reply (each child)
+ *   post_reply: the end                      post_reply: scoll_reply
+ *                  <-------------------------  reply_out: the end
+ *
+ * What does not fit in SCOLL_BCAST_MAX bytes travels as bulk data, which each
+ * node reads from its parent's memory while it passes on what it has.
+ *
+ * Progress: nothing happens outside scoll_progress(). A program with a loop of
+ * its own waits for scoll_fd() to be readable and for scoll_timeout() to pass;
+ * one without calls scoll_wait().
+ *
+ * Threads: one thread at a time is inside scoll_progress() or scoll_wait() of
+ * an instance (a second one, or a callback, gets -EBUSY). Callbacks run there,
+ * one after the other, without a lock of the library. All other functions may
+ * be called from any thread and any callback, except scoll_fini(), which needs
+ * that no other call is under way. A call of another thread wakes the waiting
+ * one. Functions of the program that must *not call the library* are called
+ * with its lock held. Instances are independent: a program may have one for
+ * each core. The library starts no thread, installs no signal handler
+ * (libfabric does for shm) and prints nothing. A process does not fork after
+ * scoll_init().
+ *
+ * A handle is valid from the call or callback that returns it until the moment
+ * that its section names, and at most until scoll_fini(). A program with
+ * threads ensures that none uses it later. Functions copy their arguments,
+ * except for those that are *borrowed*.
+ *
+ * Errors: 0 or a count on success, a negative errno on failure; a function
+ * that returns a pointer returns NULL and sets errno. ret_error gets the reason
+ * as text; it may be NULL.
+ *
+ * Versions: a struct that begins with `size` gets its sizeof there, and zeros
+ * as defaults. A later library reads as much as the program knows; an earlier
+ * one refuses fields that it does not know (-EINVAL), unless they are zeros.
+ * The library fills the fields of a struct that both know. Members with another
+ * SCOLL_PROTOCOL_VERSION are answered with SCOLL_ERROR_PROTO_VERSION, or not at
+ * all where messages are sealed.
+ *
+ * Manual: scoll(3), scoll(7). Source: DAOS Server Collectives Design, 2014.
  */
 #ifndef SCOLL_H
 #define SCOLL_H
@@ -123,7 +139,7 @@ typedef uint32_t scoll_tree_type_t;
 #define SCOLL_TREE_KNOMIAL(k)     SCOLL_TREE(3, k)
 #define SCOLL_TREE_KARY(k)        SCOLL_TREE(4, k)
 #define SCOLL_TREE_LOGP(l_over_o) SCOLL_TREE(5, (uint32_t)((l_over_o)*256))
-#define SCOLL_TREE_USER           128 /* first type that scoll_tree_register takes */
+#define SCOLL_TREE_USER           128 /* first type of struct scoll_tree_kind */
 
 /* The order in which children are served. */
 enum scoll_order {
@@ -348,7 +364,10 @@ struct scoll_tree_ops {
 			   struct scoll_tree_range *ret_ranges);
 };
 
-/* A kind, and its type: from SCOLL_TREE_USER to 255. */
+/*
+ * A kind, and its type: from SCOLL_TREE_USER to 255, for SCOLL_TREE(type,
+ * option). All nodes have it under the same type.
+ */
 struct scoll_tree_kind {
 	uint8_t type;
 	const struct scoll_tree_ops *ops; /* borrowed, until scoll_fini */
@@ -468,7 +487,6 @@ struct scoll_params {
 	uint64_t started;
 	/*
 	 * The program's kinds of trees, which `tree` and SCOLL_TREE may name.
-	 * scoll_tree_register adds more later.
 	 */
 	const struct scoll_tree_kind *tree_kinds;
 	size_t tree_kind_count;
@@ -512,8 +530,6 @@ int scoll_fd(scoll_t *scoll);
  */
 scoll_duration_t scoll_timeout(scoll_t *scoll);
 
-/* Our node. */
-scoll_nid_t scoll_self(const scoll_t *scoll);
 /*
  * Our address, for scoll_peer_address() on other nodes with the same provider.
  * *size: capacity, then bytes written. -ENOSPC: *size is what is needed.
@@ -581,7 +597,7 @@ void scoll_peer_notify(scoll_t *scoll,
 				      enum scoll_liveness news),
 		       void *ctx);
 
-/* --- services and trees --- */
+/* --- services --- */
 
 /*
  * -EEXIST: the id is taken; -EINVAL: a callback is missing, id 0. The struct
@@ -592,14 +608,6 @@ int scoll_service_register(scoll_t *scoll, scoll_service_id_t svid,
 			   void *private_data);
 /* -EBUSY: it has requests or groups; -ENOENT. */
 int scoll_service_unregister(scoll_t *scoll, scoll_service_id_t svid);
-/*
- * Register a kind of tree under a type from SCOLL_TREE_USER to 255, for
- * SCOLL_TREE(type, option). All nodes need it, under the same type, before the
- * first request along it. The table is borrowed until scoll_fini. -EEXIST: the
- * type is taken; -EINVAL: another type, or a field of the table is missing.
- */
-int scoll_tree_register(scoll_t *scoll, uint8_t type,
-			const struct scoll_tree_ops *ops);
 
 /* --- groups --- */
 
@@ -760,9 +768,6 @@ void scoll_bcast_abort(scoll_request_t *request);
 
 /* --- outcome, in post_reply --- */
 
-/* The last status of a child and its type, as in scoll_reply_t. */
-int scoll_request_child_status(const scoll_request_t *request, int child,
-			       enum scoll_error_type *ret_type);
 /* 0: every node of this subtree has run it; else -EREMOTEIO. */
 int scoll_request_status(const scoll_request_t *request);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Services, trees and groups: the core's, under the lock. */
+/* Services and groups: the core's, under the lock. */
 #include "scoll/api/internal.h"
 
 #include <errno.h>
@@ -22,13 +22,6 @@ int scoll_service_unregister(scoll_t *scoll, scoll_service_id_t svid)
 {
 	return SCOLL_LOCKED(scoll,
 			    scoll_core_service_unregister(scoll->core, svid));
-}
-
-int scoll_tree_register(scoll_t *scoll, uint8_t type,
-			const struct scoll_tree_ops *ops)
-{
-	return SCOLL_LOCKED(scoll,
-			    scoll_core_tree_register(scoll->core, type, ops));
 }
 
 int scoll_group_create(scoll_t *scoll, scoll_service_id_t svid,

@@ -13,11 +13,6 @@
 
 #define ADDRESSES_MAX (2 + 2 * TRANSPORT_OFI_ADDRESS_MAX)
 
-scoll_nid_t scoll_self(const scoll_t *scoll)
-{
-	return scoll->options.nid;
-}
-
 /* Both endpoints' addresses in one. */
 static int addresses(struct scoll *scoll, uint8_t *ret_bytes, size_t *ret_size)
 {

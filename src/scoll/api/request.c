@@ -107,15 +107,6 @@ scoll_t *scoll_request_instance(const scoll_request_t *request)
 
 /* --- what came of it --- */
 
-int scoll_request_child_status(const scoll_request_t *request, int child,
-			       enum scoll_error_type *ret_type)
-{
-	struct scoll *scoll = scoll_of_request(request);
-
-	return SCOLL_LOCKED(scoll, scoll_core_request_child_status(
-					   request, child, ret_type));
-}
-
 int scoll_request_status(const scoll_request_t *request)
 {
 	struct scoll *scoll = scoll_of_request(request);

@@ -48,8 +48,7 @@ struct core_options {
 	struct memberships *memberships; /* borrowed */
 	scoll_permute_cb_t permute;      /* NULL: none */
 	void *permute_ctx;
-	/* Borrowed; NULL: the built-in ones, and none can be registered. */
-	struct tree_types *tree_types;
+	const struct tree_types *tree_types; /* borrowed; NULL: built-in ones */
 	/*
 	 * Put the addresses that the transport has into the groups that are
 	 * made; only with an authenticator.
@@ -138,8 +137,6 @@ int scoll_core_service_register(struct scoll_core *core,
 				void *private);
 int scoll_core_service_unregister(struct scoll_core *core,
 				  scoll_service_id_t svid);
-int scoll_core_tree_register(struct scoll_core *core, uint8_t type,
-			     const struct scoll_tree_ops *ops);
 
 /*
  * Without populate_now *ret_callback is what the owner calls next, with no
@@ -188,8 +185,6 @@ int scoll_core_reply_part(scoll_request_t *request, uint64_t now_ns,
 void scoll_core_bcast_abort(scoll_request_t *request, uint64_t now_ns);
 
 struct scoll_core *scoll_core_of_request(const scoll_request_t *request);
-int scoll_core_request_child_status(const scoll_request_t *request, int child,
-				    enum scoll_error_type *ret_type);
 int scoll_core_request_status(const scoll_request_t *request);
 int scoll_core_request_failure_next(const scoll_request_t *request,
 				    uint64_t *cursor,

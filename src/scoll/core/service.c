@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Services and kinds of trees: few, registered at the start, looked up for
- * each message. A service that has requests cannot go (B-32).
+ * Services: few, registered at the start, looked up for each message. One that
+ * has requests cannot go (B-32).
  */
 #include "base/versioned.h"
 #include "scoll/core/internal.h"
@@ -85,12 +85,4 @@ int scoll_core_service_unregister(struct scoll_core *core,
 	*at = service->next;
 	free(service);
 	return 0;
-}
-
-int scoll_core_tree_register(struct scoll_core *core, uint8_t type,
-			     const struct scoll_tree_ops *ops)
-{
-	if (core->options.tree_types == NULL)
-		return -EOPNOTSUPP;
-	return tree_types_add(core->options.tree_types, type, ops);
 }

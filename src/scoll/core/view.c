@@ -74,18 +74,6 @@ void *scoll_request_service(const scoll_request_t *request)
 	return bcast->service != NULL ? bcast->service->private : NULL;
 }
 
-int scoll_core_request_child_status(const scoll_request_t *request, int child,
-				    enum scoll_error_type *ret_type)
-{
-	const struct bcast *bcast = bcast_of(request);
-
-	if (child_of(request, child) == NULL)
-		return -EINVAL;
-	if (ret_type != NULL)
-		*ret_type = (enum scoll_error_type)bcast->children[child].type;
-	return bcast->children[child].status;
-}
-
 void scoll_core_request_times(const scoll_request_t *request,
 			      struct scoll_request_times *ret_times)
 {

@@ -395,62 +395,6 @@ static void older_names_F13_map_onto_these(void **state)
 
 /* --- what is implied --- */
 
-static void node_of_a_chain(const struct scoll_tree_shape *shape, uint32_t rank,
-			    struct scoll_tree_node *ret_node)
-{
-	ret_node->parent = rank > 0 ? rank - 1 : 0;
-	ret_node->size = shape->node_count - rank;
-	ret_node->depth = ret_node->size - 1;
-}
-
-static uint32_t child_of_a_chain(const struct scoll_tree_shape *shape,
-				 uint32_t rank, uint32_t *ret_ranks,
-				 uint32_t capacity)
-{
-	if (rank + 1 >= shape->node_count)
-		return 0;
-	if (capacity > 0)
-		ret_ranks[0] = rank + 1;
-	return 1;
-}
-
-static void tree_F14_of_ones_own_carries_requests(void **state)
-{
-	static const struct scoll_tree_ops chain = {
-		.size = sizeof(chain),
-		.name = "chain",
-		.node = node_of_a_chain,
-		.children = child_of_a_chain,
-	};
-	static const scoll_tag_t tag = { "tag" };
-	scoll_target_t targets[COUNT];
-	struct outcome outcome;
-
-	for (int i = 0; i < COUNT; i++) {
-		targets[i] = (scoll_target_t){ crowd_nid(i), &tag, 1 };
-		assert_int_equal(scoll_tree_register(people[i].scoll,
-						     SCOLL_TREE_USER, &chain),
-				 0);
-		assert_int_equal(scoll_tree_register(people[i].scoll,
-						     SCOLL_TREE_USER, &chain),
-				 -EEXIST);
-		assert_int_equal(scoll_tree_register(people[i].scoll, 5,
-						     &chain),
-				 -EINVAL);
-	}
-	assert_int_equal(scoll_group_create(people[0].scoll, CROWD_SERVICE, "c",
-					    targets, COUNT,
-					    SCOLL_TREE(SCOLL_TREE_USER, 0),
-					    false, older_completion, &group),
-			 0);
-	assert_int_equal(scoll_get_nchildren(group), 1);
-	assert_int_equal(scoll_get_childtree_nodes(group, 0), COUNT - 1);
-	run("chain", 0, &outcome);
-	assert_int_equal(outcome.status, 0);
-	assert_int_equal(outcome.tally.node_count, COUNT);
-	scoll_group_destroy(group);
-}
-
 static void subset_F14_is_those_who_are_named_or_live(void **state)
 {
 	scoll_nid_t nids[] = { crowd_nid(1), crowd_nid(4) };
@@ -713,7 +657,6 @@ int main(int argc, char **argv)
 		TEST(reply_F11_is_given_once),
 		TEST(abort_F12_ends_it_with_what_is_missing),
 		TEST(older_names_F13_map_onto_these),
-		TEST(tree_F14_of_ones_own_carries_requests),
 		TEST(subset_F14_is_those_who_are_named_or_live),
 		TEST(discovery_F14_given_is_set_asked_and_notified),
 		cmocka_unit_test_setup_teardown(

@@ -188,8 +188,11 @@ static void kind_F14_of_ones_own_is_text(void **state)
 		.node = node_of_a_chain,
 		.children = child_of_a_chain,
 	};
-	scoll_t *scoll = with((struct scoll_params){ .tree_kinds = &chain,
-						     .tree_kind_count = 1 })
+	const struct scoll_tree_kind kinds[] = {
+		chain, { SCOLL_TREE_USER + 1, &rope }
+	};
+	scoll_t *scoll = with((struct scoll_params){ .tree_kinds = kinds,
+						     .tree_kind_count = 2 })
 				 ->scoll;
 	struct fairlead_error error = { 0 };
 	char text[SCOLL_TREE_TEXT];
@@ -201,10 +204,6 @@ static void kind_F14_of_ones_own_is_text(void **state)
 	assert_int_equal(scoll_tree_parse(NULL, "chain", &tree, &error),
 			 -EINVAL);
 	assert_string_equal(scoll_tree_format(NULL, CHAIN, text), "?");
-	assert_int_equal(scoll_tree_parse(scoll, "rope:3", &tree, &error),
-			 -EINVAL);
-	assert_int_equal(scoll_tree_register(scoll, SCOLL_TREE_USER + 1, &rope),
-			 0);
 	assert_int_equal(scoll_tree_parse(scoll, "rope:3", &tree, &error), 0);
 	assert_int_equal(tree, SCOLL_TREE(SCOLL_TREE_USER + 1, 3));
 	assert_string_equal(scoll_tree_format(scoll, tree, text), "rope:3");
