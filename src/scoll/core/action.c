@@ -24,7 +24,6 @@ static enum action_class class_of(const struct scoll_action *action)
 {
 	switch ((enum action_kind)action->transfer.kind) {
 	case ACTION_POST:
-	case ACTION_LEDGER:
 		return CLASS_BUFFERS;
 	case ACTION_FORWARD:
 		return CLASS_BROADCASTS;
@@ -57,41 +56,27 @@ static int send_bcast(const struct transport_seam *net, struct child *child)
 
 static int post_buffer(const struct transport_seam *net, struct post *post)
 {
-	struct iovec pieces[2];
-	int count = pieces_fill(post->head, sizeof(post->head), post->buf,
-				post->len, pieces);
+	struct iovec pieces[2] = { { post->buf, post->len } };
+	int count = 1;
 
+	if (post->part < WIRE_TAG_REPORT)
+		count = pieces_fill(post->head, sizeof(post->head), post->buf,
+				    post->len, pieces);
 	return net->ops->reply_post(net->ctx, post->child->node->nid,
 				    post->child->tag + post->part, pieces,
 				    count, &post->action.transfer);
 }
 
-static int post_ledger(const struct transport_seam *net,
-		       struct scoll_ledger *ledger)
-{
-	struct iovec piece = { ledger->bytes, sizeof(ledger->bytes) };
-
-	return net->ops->reply_post(net->ctx, ledger->child->node->nid,
-				    ledger->child->tag + WIRE_TAG_REPORT +
-					    ledger->number,
-				    &piece, 1, &ledger->action.transfer);
-}
-
-/* A reply has a head; a report is all in buf. */
 static int send_out(const struct transport_seam *net, struct out *out)
 {
-	const struct bcast *bcast = out->action.bcast;
 	struct iovec pieces[2] = { { (void *)out->buf, out->len } };
 	int count = 1;
 
 	if (!out->is_report)
 		count = pieces_fill(out->head, sizeof(out->head), out->buf,
 				    out->len, pieces);
-	return net->ops->reply_send(
-		net->ctx, bcast->parent,
-		bcast->parent_tag + (out->is_report ? WIRE_TAG_REPORT : 0) +
-			out->part,
-		pieces, count, &out->action.transfer);
+	return net->ops->reply_send(net->ctx, out->to, out->tag, pieces, count,
+				    &out->action.transfer);
 }
 
 static int send_notice(const struct transport_seam *net, struct notice *notice)
@@ -112,15 +97,6 @@ static int read_bulk(const struct transport_seam *net, struct bulk_read *read)
 			      read->offset, read->size, &read->action.transfer);
 }
 
-static int send_refusal(const struct transport_seam *net,
-			struct scoll_refusal *refusal)
-{
-	struct iovec piece = { refusal->head, sizeof(refusal->head) };
-
-	return net->ops->reply_send(net->ctx, refusal->to, refusal->tag, &piece,
-				    1, &refusal->action.transfer);
-}
-
 static int perform(struct scoll_core *core, struct scoll_action *action)
 {
 	const struct transport_seam *net = &core->options.transport;
@@ -130,17 +106,12 @@ static int perform(struct scoll_core *core, struct scoll_action *action)
 		return send_bcast(net, child_of(action));
 	case ACTION_POST:
 		return post_buffer(net, CONTAINER(action, struct post));
-	case ACTION_LEDGER:
-		return post_ledger(net, CONTAINER(action, struct scoll_ledger));
 	case ACTION_REPLY:
 		return send_out(net, CONTAINER(action, struct out));
 	case ACTION_NOTICE:
 		return send_notice(net, CONTAINER(action, struct notice));
 	case ACTION_READ:
 		return read_bulk(net, CONTAINER(action, struct bulk_read));
-	case ACTION_REFUSAL:
-		return send_refusal(net,
-				    CONTAINER(action, struct scoll_refusal));
 	}
 	return -EINVAL;
 }
@@ -167,19 +138,12 @@ static void begun(struct scoll_core *core, struct scoll_action *action,
 	case ACTION_POST:
 		child_post_begun(CONTAINER(action, struct post), now_ns);
 		break;
-	case ACTION_LEDGER:
-		child_ledger_begun(CONTAINER(action, struct scoll_ledger),
-				   now_ns);
-		break;
 	case ACTION_REPLY:
 		out = CONTAINER(action, struct out);
 		count(core, out->len + (out->is_report ? 0 : WIRE_REPLY_HEAD));
 		break;
 	case ACTION_NOTICE:
 		count(core, CONTAINER(action, struct notice)->size);
-		break;
-	case ACTION_REFUSAL:
-		count(core, WIRE_REPLY_HEAD);
 		break;
 	case ACTION_READ:
 		break;
@@ -297,8 +261,7 @@ bool action_cancel(struct scoll_core *core, struct scoll_action *action)
 	if (action->is_cancelled)
 		return false;
 	action->is_cancelled = true;
-	if (action->transfer.kind == ACTION_POST ||
-	    action->transfer.kind == ACTION_LEDGER)
+	if (action->transfer.kind == ACTION_POST)
 		net->ops->cancel(net->ctx, &action->transfer);
 	return false;
 }
@@ -317,12 +280,12 @@ static void tell(struct scoll_core *core, struct scoll_action *action,
 		child_post_ended(CONTAINER(action, struct post), now_ns, result,
 				 size);
 		break;
-	case ACTION_LEDGER:
-		child_ledger_ended(CONTAINER(action, struct scoll_ledger),
-				   now_ns, result, size);
-		break;
 	case ACTION_REPLY:
-		bcast_out_ended(CONTAINER(action, struct out), now_ns, result);
+		if (bcast != NULL)
+			bcast_out_ended(CONTAINER(action, struct out), now_ns,
+					result);
+		else
+			scoll_core_release(core, action);
 		break;
 	case ACTION_NOTICE:
 		bcast_notice_ended(CONTAINER(action, struct notice), now_ns,
@@ -332,10 +295,6 @@ static void tell(struct scoll_core *core, struct scoll_action *action,
 		bulk_read_ended(CONTAINER(action, struct bulk_read), now_ns,
 				result);
 		break;
-	case ACTION_REFUSAL:
-		scoll_core_release(core,
-				   CONTAINER(action, struct scoll_refusal));
-		break;
 	}
 	if (bcast != NULL)
 		bcast_touch(bcast);
@@ -343,12 +302,9 @@ static void tell(struct scoll_core *core, struct scoll_action *action,
 
 static bool may_retry(const struct scoll_action *action, int result)
 {
-	bool is_post = action->transfer.kind == ACTION_POST ||
-		       action->transfer.kind == ACTION_LEDGER;
-
 	if (result >= 0 || result == -ECANCELED || action->is_cancelled)
 		return false;
-	return !is_post || result != -EMSGSIZE;
+	return action->transfer.kind != ACTION_POST || result != -EMSGSIZE;
 }
 
 void action_done(struct scoll_core *core, uint64_t now_ns,

@@ -41,12 +41,10 @@
 
 enum action_kind {
 	ACTION_FORWARD, /* the broadcast to a child */
-	ACTION_POST,    /* a buffer for a part of a child's reply */
-	ACTION_LEDGER,  /* a buffer for a report of a child */
-	ACTION_REPLY,   /* a part of our reply, or a report */
+	ACTION_POST,  /* a buffer for a part of a child's reply, or a report */
+	ACTION_REPLY, /* a part of our reply, a report, or a refusal */
 	ACTION_NOTICE,
 	ACTION_READ,
-	ACTION_REFUSAL,
 };
 
 /*
@@ -91,7 +89,10 @@ struct service {
 	uint32_t use_count; /* bcasts and groups of it */
 };
 
-/* A buffer for one part of a child's reply. */
+/*
+ * A buffer for one part of a child's reply, or for one report: then the buffer
+ * is behind the struct, and has the whole message.
+ */
 struct post {
 	struct scoll_action action;
 	struct post *next;
@@ -99,21 +100,11 @@ struct post {
 	void *buf;
 	size_t len;
 	void *private;
-	size_t size; /* of the payload that came */
-	uint16_t part;
+	size_t size;   /* of the payload that came */
+	uint16_t part; /* from WIRE_TAG_REPORT on: of a report */
 	bool was_posted;
 	bool is_arrived;
 	uint8_t head[WIRE_REPLY_HEAD];
-};
-
-/* A buffer for one report of a child, and what it says. */
-struct scoll_ledger {
-	struct scoll_action action;
-	struct scoll_ledger *next;
-	struct child *child;
-	uint16_t number;
-	bool was_posted;
-	uint8_t bytes[WIRE_REPORT_MAX];
 };
 
 enum child_state {
@@ -131,10 +122,9 @@ struct child {
 	struct child *next_ready;
 	struct scoll_action forward;
 	uint8_t *head;
-	struct post *posts, *posts_tail; /* by part */
+	struct post *posts, *posts_tail; /* by part; reports are the last */
 	struct post *next_post;          /* the first not delivered */
-	struct scoll_ledger *ledgers;
-	struct notice *bulk_notice; /* under way */
+	struct notice *bulk_notice;      /* under way */
 	uint64_t tag;
 	uint64_t start; /* of the child, for which it was sealed */
 	uint64_t bulk_announced;
@@ -144,9 +134,8 @@ struct child {
 	uint32_t failure_count; /* of those, here */
 	int status;
 	uint16_t post_count;
-	uint16_t unposted_count; /* posts */
-	uint16_t unposted_ledger_count;
-	uint16_t active_count; /* posts and ledgers not idle */
+	uint16_t unposted_count; /* of the parts, then of the reports */
+	uint16_t active_count;   /* posts not idle */
 	uint16_t arrived_count;
 	uint16_t last_part;
 	uint8_t type; /* enum scoll_error_type */
@@ -157,10 +146,15 @@ struct child {
 	bool is_ready; /* in the list of those with something to deliver */
 };
 
-/* A part of our reply, or a report. */
+/*
+ * A part of our reply, a report (all of it is in buf), or an error reply to a
+ * message that became no request.
+ */
 struct out {
 	struct scoll_action action;
 	struct out *next;
+	scoll_nid_t to;
+	uint64_t tag;
 	const void *buf;
 	size_t len;
 	uint16_t part;
@@ -175,14 +169,6 @@ struct notice {
 	enum wire_kind kind;
 	size_t size;
 	uint8_t bytes[WIRE_NOTICE_MAX];
-};
-
-/* An error reply of the library to a message that became no request. */
-struct scoll_refusal {
-	struct scoll_action action;
-	scoll_nid_t to;
-	uint64_t tag;
-	uint8_t head[WIRE_REPLY_HEAD];
 };
 
 struct bulk_read {

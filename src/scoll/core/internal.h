@@ -60,9 +60,6 @@ void child_forward_ended(struct child *child, uint64_t now_ns, int result);
 void child_post_begun(struct post *post, uint64_t now_ns);
 void child_post_ended(struct post *post, uint64_t now_ns, int result,
 		      size_t size);
-void child_ledger_begun(struct scoll_ledger *ledger, uint64_t now_ns);
-void child_ledger_ended(struct scoll_ledger *ledger, uint64_t now_ns,
-			int result, size_t size);
 void bcast_out_ended(struct out *out, uint64_t now_ns, int result);
 void bcast_notice_ended(struct notice *notice, uint64_t now_ns, int result);
 void bulk_read_ended(struct bulk_read *read, uint64_t now_ns, int result);

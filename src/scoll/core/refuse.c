@@ -9,23 +9,22 @@
 static void refuse(struct scoll_core *core, uint64_t now_ns, scoll_nid_t to,
 		   struct wire_reply *reply)
 {
-	struct scoll_refusal *refusal;
+	struct out *out;
 
 	if (core->loose_count >= REFUSALS_MAX)
 		return;
-	refusal = scoll_core_alloc(core, sizeof(*refusal));
-	if (refusal == NULL)
+	out = scoll_core_zalloc(core, sizeof(*out));
+	if (out == NULL)
 		return;
-	memset(refusal, 0, offsetof(struct scoll_refusal, head));
-	refusal->to = to;
-	refusal->tag = reply->tag;
+	out->to = to;
+	out->tag = reply->tag;
 	reply->sender = core->options.nid;
 	if (wire_reply_encode(reply, NULL, 0, to, core->options.authenticator,
-			      refusal->head) < 0) {
-		scoll_core_release(core, refusal);
+			      out->head) < 0) {
+		scoll_core_release(core, out);
 		return;
 	}
-	action_start(core, &refusal->action, NULL, ACTION_REFUSAL, now_ns);
+	action_start(core, &out->action, NULL, ACTION_REPLY, now_ns);
 }
 
 void bcast_refuse(struct scoll_core *core, uint64_t now_ns, scoll_nid_t to,

@@ -10,29 +10,42 @@
  */
 #include "scoll/core/internal.h"
 
+/* The last of the child's. NULL: out of memory. */
+static struct post *post_add(struct child *child, unsigned int part,
+			     size_t behind)
+{
+	struct post *post =
+		scoll_core_alloc(child->bcast->core, sizeof(*post) + behind);
+
+	if (post == NULL)
+		return NULL;
+	memset(post, 0, offsetof(struct post, head));
+	post->child = child;
+	post->part = (uint16_t)part;
+	if (child->posts == NULL)
+		child->posts = post;
+	else
+		child->posts_tail->next = post;
+	child->posts_tail = post;
+	return post;
+}
+
 int child_post_add(struct child *child, void *buf, size_t len, void *private)
 {
 	struct post *post;
 
 	if (child->post_count >= SCOLL_REPLY_PARTS_MAX)
 		return -E2BIG;
-	post = scoll_core_alloc(child->bcast->core, sizeof(*post));
+	post = post_add(child, child->post_count, 0);
 	if (post == NULL)
 		return -ENOMEM;
-	memset(post, 0, offsetof(struct post, head));
-	post->child = child;
 	post->buf = buf;
 	post->len = len;
 	post->private = private;
-	post->part = child->post_count++;
-	if (child->posts == NULL) {
-		child->posts = post;
+	if (child->post_count++ == 0) {
 		child->next_post = post;
 		child->part_size = len;
-	} else {
-		child->posts_tail->next = post;
 	}
-	child->posts_tail = post;
 	if (len < child->part_size)
 		child->part_size = len;
 	return 0;
@@ -47,12 +60,6 @@ void child_release(struct child *child)
 
 		child->posts = post->next;
 		scoll_core_release(core, post);
-	}
-	while (child->ledgers != NULL) {
-		struct scoll_ledger *ledger = child->ledgers;
-
-		child->ledgers = ledger->next;
-		scoll_core_release(core, ledger);
 	}
 	child->next_post = NULL;
 	if (action_is_idle(&child->forward)) {
@@ -72,12 +79,6 @@ static void withdraw(struct child *child)
 	     post = post->next) {
 		if (!action_is_idle(&post->action) &&
 		    action_cancel(core, &post->action))
-			child->active_count--;
-	}
-	for (struct scoll_ledger *ledger = child->ledgers; ledger != NULL;
-	     ledger = ledger->next) {
-		if (!action_is_idle(&ledger->action) &&
-		    action_cancel(core, &ledger->action))
 			child->active_count--;
 	}
 }
@@ -217,32 +218,32 @@ static bool part_is_good(const struct child *child,
 		       !(reply->flags & WIRE_REPLY_MORE);
 }
 
-/* Post buffers for the reports that are to come. */
-static void expect_reports(struct child *child, uint64_t now_ns)
+static uint16_t reports_expected(const struct child *child)
+{
+	uint32_t left = child->failure_total - child->failure_count;
+
+	return (uint16_t)((left + WIRE_REPORT_FAILURES_MAX - 1) /
+			  WIRE_REPORT_FAILURES_MAX);
+}
+
+static void reports_post(struct child *child, uint64_t now_ns)
 {
 	struct bcast *bcast = child->bcast;
-	uint32_t left = child->failure_total - child->failure_count;
-	uint16_t count = (uint16_t)((left + WIRE_REPORT_FAILURES_MAX - 1) /
-				    WIRE_REPORT_FAILURES_MAX);
+	struct post *post, *last_part = child->posts_tail;
 
-	for (uint16_t i = 0; i < count; i++) {
-		struct scoll_ledger *ledger =
-			scoll_core_alloc(bcast->core, sizeof(*ledger));
-
-		if (ledger == NULL) {
+	child->unposted_count = reports_expected(child);
+	for (unsigned int i = 0; i < child->unposted_count; i++) {
+		post = post_add(child, WIRE_TAG_REPORT + i, WIRE_REPORT_MAX);
+		if (post == NULL) {
 			child_fail(child, now_ns, -ENOMEM, SCOLL_ERROR_NOMEM);
 			return;
 		}
-		memset(ledger, 0, offsetof(struct scoll_ledger, bytes));
-		ledger->child = child;
-		ledger->number = i;
-		LL_PREPEND(child->ledgers, ledger);
+		post->buf = post + 1;
+		post->len = WIRE_REPORT_MAX;
 	}
-	child->unposted_ledger_count = count;
-	for (struct scoll_ledger *ledger = child->ledgers; ledger != NULL;
-	     ledger = ledger->next) {
+	for (post = last_part->next; post != NULL; post = post->next) {
 		child->active_count++;
-		action_start(bcast->core, &ledger->action, bcast, ACTION_LEDGER,
+		action_start(bcast->core, &post->action, bcast, ACTION_POST,
 			     now_ns);
 	}
 }
@@ -267,7 +268,7 @@ static void accept_last(struct child *child, uint64_t now_ns,
 	for (unsigned int i = 0; i < reply->failure_count; i++)
 		bcast_failure_add(bcast, &reply->failures[i]);
 	if (child->failure_count < child->failure_total)
-		expect_reports(child, now_ns);
+		reports_post(child, now_ns);
 }
 
 /* What it refused was for another start. -EBADMSG: it says nothing new. */
@@ -313,6 +314,33 @@ static int accept(struct post *post, uint64_t now_ns, size_t size)
 	return 0;
 }
 
+static int report_accept(struct post *post, uint64_t now_ns, size_t size)
+{
+	struct child *child = post->child;
+	struct bcast *bcast = child->bcast;
+	struct scoll_core *core = bcast->core;
+	struct wire_failure failure;
+	struct wire_report report;
+
+	if (wire_report_open(post->buf, size, child->node->nid, child->tag,
+			     core->options.authenticator, &report) != WIRE_OK ||
+	    report.number != post->part - WIRE_TAG_REPORT ||
+	    report.failure_count > child->failure_total - child->failure_count)
+		return -EBADMSG;
+	for (unsigned int i = 0; i < report.failure_count; i++) {
+		wire_failure_at(&report, i, &failure);
+		if (!child_covers(child, failure.rank))
+			return -EBADMSG;
+	}
+	for (unsigned int i = 0; i < report.failure_count; i++) {
+		wire_failure_at(&report, i, &failure);
+		bcast_failure_add(bcast, &failure);
+	}
+	child->failure_count += report.failure_count;
+	end_if_complete(child, now_ns);
+	return 0;
+}
+
 void child_post_begun(struct post *post, uint64_t now_ns)
 {
 	struct child *child = post->child;
@@ -322,6 +350,11 @@ void child_post_begun(struct post *post, uint64_t now_ns)
 	post->was_posted = true;
 	if (--child->unposted_count > 0)
 		return;
+	if (post->part >= WIRE_TAG_REPORT) {
+		bcast_notice_send(child, now_ns, WIRE_REPORTS_WANTED, 0,
+				  reports_expected(child), NULL);
+		return;
+	}
 	child->state = CHILD_SENDING;
 	child->was_sent = true;
 	action_start(child->bcast->core, &child->forward, child->bcast,
@@ -340,7 +373,9 @@ void child_post_ended(struct post *post, uint64_t now_ns, int result,
 		return;
 	}
 	if (result == 0)
-		result = accept(post, now_ns, size);
+		result = post->part < WIRE_TAG_REPORT
+				 ? accept(post, now_ns, size)
+				 : report_accept(post, now_ns, size);
 	else if (result == -ESTALE)
 		result = -EIO;
 	if (result == -EBADMSG || result == -EMSGSIZE) {
@@ -350,75 +385,6 @@ void child_post_ended(struct post *post, uint64_t now_ns, int result,
 			     now_ns);
 	} else if (result == -ESTALE) {
 		child_send_again(child, now_ns);
-	} else if (result < 0) {
-		child_fail(child, now_ns, result, SCOLL_ERROR_NET_SEND);
-	}
-}
-
-/* --- reports --- */
-
-void child_ledger_begun(struct scoll_ledger *ledger, uint64_t now_ns)
-{
-	struct child *child = ledger->child;
-	uint16_t count = 0;
-
-	if (ledger->was_posted)
-		return;
-	ledger->was_posted = true;
-	if (--child->unposted_ledger_count > 0)
-		return;
-	for (const struct scoll_ledger *each = child->ledgers; each != NULL;
-	     each = each->next)
-		count++;
-	bcast_notice_send(child, now_ns, WIRE_REPORTS_WANTED, 0, count, NULL);
-}
-
-static int report_accept(struct scoll_ledger *ledger, uint64_t now_ns,
-			 size_t size)
-{
-	struct child *child = ledger->child;
-	struct bcast *bcast = child->bcast;
-	struct scoll_core *core = bcast->core;
-	struct wire_failure failure;
-	struct wire_report report;
-
-	if (wire_report_open(ledger->bytes, size, child->node->nid, child->tag,
-			     core->options.authenticator, &report) != WIRE_OK ||
-	    report.number != ledger->number ||
-	    report.failure_count > child->failure_total - child->failure_count)
-		return -EBADMSG;
-	for (unsigned int i = 0; i < report.failure_count; i++) {
-		wire_failure_at(&report, i, &failure);
-		if (!child_covers(child, failure.rank))
-			return -EBADMSG;
-	}
-	for (unsigned int i = 0; i < report.failure_count; i++) {
-		wire_failure_at(&report, i, &failure);
-		bcast_failure_add(bcast, &failure);
-	}
-	child->failure_count += report.failure_count;
-	end_if_complete(child, now_ns);
-	return 0;
-}
-
-void child_ledger_ended(struct scoll_ledger *ledger, uint64_t now_ns,
-			int result, size_t size)
-{
-	struct child *child = ledger->child;
-	struct scoll_core *core = child->bcast->core;
-
-	child->active_count--;
-	if (child->state >= CHILD_ENDED) {
-		child_check(child);
-		return;
-	}
-	if (result == 0)
-		result = report_accept(ledger, now_ns, size);
-	if (result == -EBADMSG || result == -EMSGSIZE) {
-		core->stats.messages_refused++;
-		child->active_count++;
-		action_start(core, &ledger->action, child->bcast, ACTION_LEDGER,
-			     now_ns);
 	} else if (result < 0) {
 		child_fail(child, now_ns, result, SCOLL_ERROR_NET_SEND);
 	}

@@ -17,6 +17,8 @@ static int part_encode(struct bcast *bcast, struct out *out,
 	reply->tag = bcast->parent_tag;
 	reply->sender = options->nid;
 	reply->part = out->part;
+	out->to = bcast->parent;
+	out->tag = bcast->parent_tag + out->part;
 	return wire_reply_encode(reply, out->buf, out->len, bcast->parent,
 				 options->authenticator, out->head);
 }
@@ -113,9 +115,10 @@ static int report_start(struct bcast *bcast, uint64_t now_ns, uint16_t number,
 		return size;
 	}
 	memset(out, 0, sizeof(*out));
+	out->to = bcast->parent;
+	out->tag = bcast->parent_tag + WIRE_TAG_REPORT + number;
 	out->buf = bytes;
 	out->len = (size_t)size;
-	out->part = number;
 	out->is_report = true;
 	out->next = bcast->outs;
 	bcast->outs = out;
