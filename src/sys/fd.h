@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading from a descriptor. */
+/* All of the bytes, from or to a descriptor. */
 #pragma once
 
 #include <stddef.h>
@@ -10,3 +10,5 @@
  * bytes they are, or a negative errno.
  */
 ssize_t fd_read(int fd, void *bytes, size_t capacity);
+/* Write all of it. 0 or a negative errno. */
+int fd_write(int fd, const void *bytes, size_t size);

@@ -99,21 +99,6 @@ static int make_file(void *ctx, const char *path)
 	return open_private(path, &fd);
 }
 
-static int write_all(int fd, const char *bytes, size_t size)
-{
-	while (size > 0) {
-		ssize_t count = write(fd, bytes, size);
-
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count < 0)
-			return -errno;
-		bytes += count;
-		size -= (size_t)count;
-	}
-	return 0;
-}
-
 static int load(void *ctx, const char *path, void *bytes, size_t capacity)
 {
 	_auto_(closep) int fd = open_retry(path, O_RDONLY);
@@ -140,7 +125,7 @@ static int write_new(const char *path, const void *bytes, size_t size)
 	if (result == 0 && ftruncate(fd, 0) < 0)
 		result = -errno;
 	if (result == 0)
-		result = write_all(fd, bytes, size);
+		result = fd_write(fd, bytes, size);
 	if (result == 0 && fsync(fd) < 0)
 		result = -errno;
 	return result;
@@ -208,7 +193,7 @@ static int lock_file(void *ctx, const char *path, void **ret_lock,
 	/* Who has it is only for people: a full disk does not matter here. */
 	size = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
 	if (ftruncate(fd, 0) == 0)
-		write_all(fd, text, (size_t)size);
+		fd_write(fd, text, (size_t)size);
 	lock->fd = fd;
 	fd = -1;
 	*ret_lock = take_ptr(lock);

@@ -22,6 +22,7 @@
 
 #include "base/cleanup.h"
 #include "base/memory.h"
+#include "sys/fd.h"
 #include "sys/secret.h"
 
 /* Has nobody put another file in this one's place? */
@@ -98,22 +99,6 @@ void keyring_wipe(struct writer *text)
 	writer_fini(text);
 }
 
-static int write_all(int fd, const struct writer *text)
-{
-	size_t at = 0;
-	ssize_t count;
-
-	while (at < text->size) {
-		count = write(fd, text->data + at, text->size - at);
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count < 0)
-			return -errno;
-		at += count;
-	}
-	return fsync(fd) < 0 ? -errno : 0;
-}
-
 static int sync_folder(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -139,7 +124,9 @@ static int write_beside(char *path_new, uid_t uid, gid_t gid,
 	    fchown(fd, uid, gid) < 0)
 		result = -errno;
 	if (result == 0)
-		result = write_all(fd, text);
+		result = fd_write(fd, text->data, text->size);
+	if (result == 0 && fsync(fd) < 0)
+		result = -errno;
 	if (result < 0 && fd >= 0)
 		unlink(path_new);
 	return result;

@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "lanes/node/agent/internal.h"
-#include "lanes/node/guard/holding.h"
 
 static json_t *ids_view(const uint32_t *ids, uint32_t count)
 {

@@ -90,3 +90,15 @@ int guard_take(struct guard *guard, const void *request, size_t size,
 bool guard_is_waiting(const struct guard *guard);
 /* No request is there now: run the deferred revokes. */
 int guard_settle(struct guard *guard, struct writer *replies);
+
+/* The part of a grant that identifies its objects. Borrowed. */
+struct holding {
+	const char *driver;
+	uint32_t uid;
+	const uint32_t *ids;
+	size_t id_count;
+};
+
+/* Does this object, which the driver has listed, belong to the grant? */
+bool holding_has(const struct holding *holding, const char *driver,
+		 const struct fairlead_object *object);

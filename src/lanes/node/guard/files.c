@@ -1,23 +1,93 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files by openat(2) below checked directories. A replacement is written beside
- * the file, synced, and renamed.
+ * A user who can rename or replace the guard's files could have it write
+ * anywhere. So the guard checks owner and mode of a directory first, follows no
+ * links, and from then on works below descriptors. A replacement is written
+ * beside the file, synced, and renamed.
  */
 #include "lanes/node/guard/files.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "lanes/node/guard/directory.h"
+#include "sys/fd.h"
 
-#define NAME_JOURNAL JOURNAL_STORE_NAME
-#define NAME_NEW     "journal.new"
-#define NAME_OLD     "journal.old"
+#define NAME_JOURNAL     JOURNAL_STORE_NAME
+#define NAME_NEW         "journal.new"
+#define NAME_OLD         "journal.old"
+
+#define INCARNATION_TEXT 64
+
+/* --- directories --- */
+
+static bool is_ours(const struct stat *status)
+{
+	return status->st_uid == 0 || status->st_uid == geteuid();
+}
+
+static bool is_writable_by_others(const struct stat *status)
+{
+	return status->st_mode & (S_IWGRP | S_IWOTH);
+}
+
+int directory_open(const char *path, mode_t mode, int *ret_fd,
+		   struct fairlead_error *ret_error)
+{
+	_auto_(closep) int fd = -1;
+	struct stat own, above;
+
+	if (mkdir(path, mode) < 0 && errno != EEXIST)
+		return error_set(ret_error, -errno, "cannot make '%s': %s",
+				 path, strerror(errno));
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &own) < 0 || fstatat(fd, "..", &above, 0) < 0)
+		return error_set(ret_error, -errno, "cannot open '%s': %s",
+				 path, strerror(errno));
+	if (!is_ours(&own) || is_writable_by_others(&own))
+		return error_set(ret_error, -EPERM,
+				 "'%s' has to be root's, and writable by "
+				 "nobody else",
+				 path);
+	if (!is_ours(&above) ||
+	    (is_writable_by_others(&above) && !(above.st_mode & S_ISVTX)))
+		return error_set(ret_error, -EPERM,
+				 "the directory above '%s' has to be root's, "
+				 "and writable by nobody else",
+				 path);
+	*ret_fd = fd;
+	fd = -1;
+	return 0;
+}
+
+int directory_enter(int fd, const char *name, mode_t mode)
+{
+	_auto_(closep) int found = -1;
+	struct stat status;
+	int result;
+
+	if (mode && mkdirat(fd, name, mode) < 0 && errno != EEXIST)
+		return -errno;
+	found = openat(fd, name,
+		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (found < 0 || fstat(found, &status) < 0)
+		return -errno;
+	if (!is_ours(&status) || is_writable_by_others(&status))
+		return -EPERM;
+	if (mode && fchmod(found, mode) < 0)
+		return -errno;
+	result = found;
+	found = -1;
+	return result;
+}
+
+/* --- the journal --- */
 
 static int store_read(void *ctx, uint8_t **ret_bytes, size_t *ret_size)
 {
@@ -36,7 +106,7 @@ static int store_read(void *ctx, uint8_t **ret_bytes, size_t *ret_size)
 		return -EFBIG;
 	bytes = memory_alloc((size_t)status.st_size);
 	if (store->fd >= 0)
-		size = read_whole(store->fd, bytes, (size_t)status.st_size);
+		size = fd_read(store->fd, bytes, (size_t)status.st_size);
 	if (size < 0)
 		return (int)size;
 	*ret_bytes = take_ptr(bytes);
@@ -51,7 +121,7 @@ static int store_write(void *ctx, size_t offset, const void *bytes, size_t size)
 
 	if (lseek(store->fd, (off_t)offset, SEEK_SET) < 0)
 		return -errno;
-	result = write_whole(store->fd, bytes, size);
+	result = fd_write(store->fd, bytes, size);
 	if (result == 0 && fdatasync(store->fd) < 0)
 		result = -errno;
 	return result;
@@ -68,7 +138,7 @@ static int store_replace(void *ctx, const void *bytes, size_t size)
 
 	if (fd < 0)
 		return -errno;
-	result = write_whole(fd, bytes, size);
+	result = fd_write(fd, bytes, size);
 	if (result == 0 &&
 	    (fsync(fd) < 0 || renameat(store->dir_fd, NAME_NEW, store->dir_fd,
 				       NAME_JOURNAL) < 0))
@@ -162,7 +232,7 @@ int environment_file_write(int dir_fd, const struct request_key *key, uid_t uid,
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	result = write_whole(fd, bytes, size);
+	result = fd_write(fd, bytes, size);
 	if (result == 0 &&
 	    (fchmod(fd, 0600) < 0 || fchown(fd, uid, gid) < 0 ||
 	     renameat(job_fd, names.new_name, job_fd, names.name) < 0))
@@ -190,5 +260,40 @@ int environment_file_remove(int dir_fd, const struct request_key *key)
 	/* These stay while another attempt or job is in them. */
 	if (unlinkat(submitter_fd, key->job, AT_REMOVEDIR) == 0)
 		(void)unlinkat(dir_fd, key->submitter, AT_REMOVEDIR);
+	return 0;
+}
+
+/* --- the incarnation --- */
+
+int incarnation_file_read(const char *path,
+			  uint8_t ret_incarnation[INCARNATION_SIZE],
+			  struct fairlead_error *ret_error)
+{
+	_auto_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[INCARNATION_TEXT], digits[INCARNATION_TEXT];
+	struct stat status;
+	size_t count = 0, decoded = 0;
+	ssize_t size = -1;
+
+	if (fd >= 0 && fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
+		int file_fd = openat(fd, "boot_id", O_RDONLY | O_CLOEXEC);
+
+		close(fd);
+		fd = file_fd;
+	}
+	if (fd >= 0)
+		size = fd_read(fd, text, sizeof(text));
+	for (ssize_t i = 0; i < size; i++) {
+		if (text[i] != '-' && !isspace((unsigned char)text[i]))
+			digits[count++] = text[i];
+	}
+	if (count != 2 * INCARNATION_SIZE ||
+	    sodium_hex2bin(ret_incarnation, INCARNATION_SIZE, digits, count,
+			   NULL, &decoded, NULL) < 0 ||
+	    decoded != INCARNATION_SIZE)
+		return error_set(ret_error, -EINVAL,
+				 "'%s' has no incarnation of this node: 32 "
+				 "hexadecimal digits are wanted",
+				 path);
 	return 0;
 }

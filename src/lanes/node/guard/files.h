@@ -1,8 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The guard's real files: its journal, and the environment files of jobs. */
+/*
+ * The guard's directories, which nobody else may change, and its files: the
+ * journal, and the environment files of jobs.
+ */
 #pragma once
 
 #include "lanes/node/guard/core.h"
+
+/*
+ * Open a directory, which is made with this mode unless it is there. It and
+ * the one above it have to be root's or ours and writable by nobody else (but
+ * for a sticky one above). The caller closes *ret_fd. -EPERM, ... with a text
+ * that says what to do.
+ */
+int directory_open(const char *path, mode_t mode, int *ret_fd,
+		   struct fairlead_error *ret_error);
+
+/*
+ * Open the directory `name` below fd, which has to be ours; links are not
+ * followed. mode: make it with this mode unless it is there; 0: do not. A file
+ * descriptor, or a negative errno.
+ */
+int directory_enter(int fd, const char *name, mode_t mode);
 
 #define JOURNAL_STORE_NAME "journal"
 
@@ -25,3 +44,8 @@ void journal_store_end(struct journal_store *store);
 int environment_file_write(int dir_fd, const struct request_key *key, uid_t uid,
 			   gid_t gid, const void *bytes, size_t size);
 int environment_file_remove(int dir_fd, const struct request_key *key);
+
+/* path: a file with a UUID, or a directory with a file `boot_id`. -EINVAL. */
+int incarnation_file_read(const char *path,
+			  uint8_t ret_incarnation[INCARNATION_SIZE],
+			  struct fairlead_error *ret_error);

@@ -132,8 +132,16 @@ int lane_try_revoke(const struct guard *guard, const struct ledger_grant *grant,
 int revoke_decide(struct guard *guard, const struct command *command,
 		  const struct revoke_body *body, struct reply *reply);
 
-/* --- waiting.c: deferred revokes --- */
+/* --- command.c: the manager's commands --- */
 
+int command_obey(struct guard *guard, const struct guard_request *request,
+		 struct reply *reply);
+int command_answer(struct guard *guard, const struct guard_request *request,
+		   struct reply *reply);
+/* The reply to a REVOKE with that result; returns the reply's own. */
+int command_answer_revoke(const struct guard *guard,
+			  const struct command *command, int result,
+			  struct reply *reply);
 /* A handler's result that is no reply: it comes with that of the last. */
 #define REPLY_WAITS 1
 
@@ -146,17 +154,6 @@ int waiting_add(struct guard *guard, uint64_t grant_id, unsigned int flags,
 		const struct command *command);
 /* Run the deferred revokes, and send their replies. */
 void waiting_settle(struct guard *guard);
-
-/* --- command.c: the manager's commands --- */
-
-int command_obey(struct guard *guard, const struct guard_request *request,
-		 struct reply *reply);
-int command_answer(struct guard *guard, const struct guard_request *request,
-		   struct reply *reply);
-/* The reply to a REVOKE with that result; returns the reply's own. */
-int command_answer_revoke(const struct guard *guard,
-			  const struct command *command, int result,
-			  struct reply *reply);
 
 /* --- inventory.c: grants and objects of the node --- */
 

@@ -8,8 +8,33 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "lanes/node/guard/holding.h"
 #include "lanes/node/guard/internal.h"
+
+static bool has_id(const struct holding *holding, uint32_t id)
+{
+	for (size_t i = 0; i < holding->id_count; i++) {
+		if (holding->ids[i] == id)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * An object is identified by its owner and identifiers, never by its id alone,
+ * which the next object gets again. One without identifiers belongs to none.
+ */
+bool holding_has(const struct holding *holding, const char *driver,
+		 const struct fairlead_object *object)
+{
+	if (object->id_count == 0 || object->uid != holding->uid ||
+	    strcmp(holding->driver, driver) != 0)
+		return false;
+	for (uint32_t i = 0; i < object->id_count; i++) {
+		if (!has_id(holding, object->ids[i]))
+			return false;
+	}
+	return true;
+}
 
 /* The grant that an object belongs to, or NULL; *ret_index in the ledger. */
 static const struct ledger_grant *object_grant(

@@ -8,15 +8,14 @@
  */
 #include "lanes/node/guard/guard.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -27,14 +26,13 @@
 
 #include "base/bytes.h"
 #include "base/memory.h"
-#include "lanes/node/guard/directory.h"
 #include "lanes/node/guard/files.h"
-#include "lanes/node/guard/privileges.h"
+#include "sys/fd.h"
+#include "sys/rng.h"
 #include "sys/secret.h"
 
-#define CHANNEL_FD       3
-#define LOCK_PAUSE_MS    50
-#define INCARNATION_TEXT 64
+#define CHANNEL_FD    3
+#define LOCK_PAUSE_MS 50
 /* Replies to one request plus all deferred revokes. */
 #define REPLIES_MAX (4u * GUARD_MESSAGE_MAX)
 
@@ -84,45 +82,7 @@ static int environment_remove(void *ctx, const struct request_key *key)
 	return environment_file_remove(process->jobs_fd, key);
 }
 
-static void rng_fill_system(void *ctx, void *bytes, size_t size)
-{
-	randombytes_buf(bytes, size);
-}
-
 /* --- beginning --- */
-
-static int incarnation_read(const char *path,
-			    uint8_t ret_incarnation[INCARNATION_SIZE],
-			    struct fairlead_error *ret_error)
-{
-	_auto_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char text[INCARNATION_TEXT], digits[INCARNATION_TEXT];
-	struct stat status;
-	size_t count = 0, decoded = 0;
-	ssize_t size = -1;
-
-	if (fd >= 0 && fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
-		int file_fd = openat(fd, "boot_id", O_RDONLY | O_CLOEXEC);
-
-		close(fd);
-		fd = file_fd;
-	}
-	if (fd >= 0)
-		size = read_whole(fd, text, sizeof(text));
-	for (ssize_t i = 0; i < size; i++) {
-		if (text[i] != '-' && !isspace((unsigned char)text[i]))
-			digits[count++] = text[i];
-	}
-	if (count != 2 * INCARNATION_SIZE ||
-	    sodium_hex2bin(ret_incarnation, INCARNATION_SIZE, digits, count,
-			   NULL, &decoded, NULL) < 0 ||
-	    decoded != INCARNATION_SIZE)
-		return error_set(ret_error, -EINVAL,
-				 "'%s' has no incarnation of this node: 32 "
-				 "hexadecimal digits are wanted",
-				 path);
-	return 0;
-}
 
 /* The guard before us may be finishing its last request. */
 static int run_lock(const struct process *process,
@@ -182,6 +142,77 @@ static uint64_t drivers_capabilities(const struct guard_options *options)
 	return capabilities;
 }
 
+/* --- privileges --- */
+
+static void cap_freep(cap_t *capabilities)
+{
+	if (*capabilities)
+		cap_free(*capabilities);
+}
+
+static bool is_kept(cap_value_t capability, uint64_t more)
+{
+	return capability == CAP_CHOWN ||
+	       (capability < 64 && (more >> capability & 1));
+}
+
+static int set_fill(cap_t now, cap_t then, uint64_t more)
+{
+	for (cap_value_t i = 0; i < cap_max_bits(); i++) {
+		cap_flag_value_t has;
+
+		if (!is_kept(i, more))
+			continue;
+		if (cap_get_flag(now, i, CAP_PERMITTED, &has) < 0 ||
+		    cap_set_flag(then, CAP_PERMITTED, 1, &i, has) < 0 ||
+		    cap_set_flag(then, CAP_EFFECTIVE, 1, &i, has) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/*
+ * Give up every capability but CAP_CHOWN, which gives environment files to
+ * their owners, and `more` (bits 1 << CAP_x, what the drivers need), for good.
+ * What is not there cannot be given up: a guard without privileges stays
+ * without.
+ */
+static int privileges_drop(uint64_t more, struct fairlead_error *ret_error)
+{
+	_auto_(cap_freep) cap_t now = cap_get_proc();
+	_auto_(cap_freep) cap_t then = cap_init();
+	int result;
+
+	if (!now || !then)
+		return error_set(ret_error, -errno,
+				 "cannot read capabilities: %s",
+				 strerror(errno));
+	/*
+	 * Without CAP_SETPCAP the bounding set stays. It bounds what an exec
+	 * can gain, and no_new_privs, below, lets none gain anything.
+	 */
+	for (cap_value_t i = 0; i < cap_max_bits(); i++) {
+		if (!is_kept(i, more) && cap_drop_bound(i) < 0 &&
+		    errno != EPERM)
+			return error_set(ret_error, -errno,
+					 "cannot give up a capability: %s",
+					 strerror(errno));
+	}
+	result = set_fill(now, then, more);
+	if (result < 0)
+		return error_set(ret_error, result,
+				 "cannot keep a capability: %s",
+				 strerror(-result));
+	if (cap_reset_ambient() < 0 || cap_set_proc(then) < 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return error_set(ret_error, -errno,
+				 "cannot give up capabilities: %s",
+				 strerror(errno));
+	return 0;
+}
+
+/* --- beginning and end --- */
+
 static int process_begin(struct process *process,
 			 uint8_t incarnation[INCARNATION_SIZE],
 			 struct fairlead_error *ret_error)
@@ -191,14 +222,13 @@ static int process_begin(struct process *process,
 		.write_environment = environment_write,
 		.remove_environment = environment_remove,
 	};
-	static const struct rng_ops rng_ops = { .fill = rng_fill_system };
 	const struct guard_options *options = process->options;
 	struct guard_config config = {
 		.name = options->name,
 		.software = FAIRLEAD_VERSION,
 		.drivers = process->drivers,
 		.driver_count = options->driver_count,
-		.rng = { .ops = &rng_ops },
+		.rng = sys_rng(),
 		.ops = &ops,
 		.ops_ctx = process,
 		.log = options->log,
@@ -207,7 +237,8 @@ static int process_begin(struct process *process,
 
 	if (options->driver_count > GUARD_DRIVERS_MAX || sodium_init() < 0)
 		return error_set(ret_error, -E2BIG, "too many drivers");
-	result = incarnation_read(options->incarnation, incarnation, ret_error);
+	result = incarnation_file_read(options->incarnation, incarnation,
+				       ret_error);
 	if (result == 0)
 		result = directory_open(options->run, 0700, &process->run_fd,
 					ret_error);
@@ -249,9 +280,9 @@ static int message_write(int fd, const struct writer *message)
 
 	frame_length(message->size, length);
 	if (result == 0)
-		result = write_whole(fd, length, sizeof(length));
+		result = fd_write(fd, length, sizeof(length));
 	if (result == 0)
-		result = write_whole(fd, message->data, message->size);
+		result = fd_write(fd, message->data, message->size);
 	return result;
 }
 
@@ -261,7 +292,7 @@ static ssize_t message_read(int fd, uint8_t **ret_bytes)
 	_auto_(freep) uint8_t *bytes = NULL;
 	uint8_t head[FRAME_LENGTH_SIZE];
 	struct reader reader = reader_of(head, sizeof(head));
-	ssize_t got = read_whole(fd, head, sizeof(head));
+	ssize_t got = fd_read(fd, head, sizeof(head));
 	size_t size;
 
 	if (got <= 0)
@@ -271,7 +302,7 @@ static ssize_t message_read(int fd, uint8_t **ret_bytes)
 	    size > GUARD_MESSAGE_MAX)
 		return -EBADMSG;
 	bytes = memory_alloc(size);
-	got = read_whole(fd, bytes, size);
+	got = fd_read(fd, bytes, size);
 	if (got < (ssize_t)size)
 		return got < 0 ? got : -EBADMSG;
 	*ret_bytes = take_ptr(bytes);
@@ -296,7 +327,7 @@ static int request_answer(struct process *process, const uint8_t *request,
 	    !has_message(CHANNEL_FD))
 		result = guard_settle(process->guard, &replies);
 	if (result == 0)
-		result = write_whole(CHANNEL_FD, replies.data, replies.size);
+		result = fd_write(CHANNEL_FD, replies.data, replies.size);
 	writer_fini(&replies);
 	return result;
 }

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "lanes/node/guard/directory.h"
+#include "sys/fd.h"
 
 #define SOMEBODY 1234
 
@@ -80,7 +80,7 @@ static void put(const char *path, const char *text, mode_t mode)
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
 	assert_true(fd >= 0);
-	assert_int_equal(write_whole(fd, text, strlen(text)), 0);
+	assert_int_equal(fd_write(fd, text, strlen(text)), 0);
 	assert_int_equal(fchmod(fd, mode), 0);
 	close(fd);
 }
@@ -91,8 +91,7 @@ static void assert_content(const char *path, const char *expected)
 	int fd = open(path, O_RDONLY | O_NOFOLLOW);
 
 	assert_true(fd >= 0);
-	assert_int_equal(read_whole(fd, text, sizeof(text) - 1),
-			 strlen(expected));
+	assert_int_equal(fd_read(fd, text, sizeof(text) - 1), strlen(expected));
 	assert_string_equal(text, expected);
 	close(fd);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An object is a grant's by driver, owner and all of its identifiers. */
-#include "lanes/node/guard/holding.h"
+#include "lanes/node/guard/core.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

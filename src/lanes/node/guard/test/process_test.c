@@ -24,9 +24,9 @@
 
 #include "lanes/proto/keyfile.h"
 #include "lanes/node/guard/channel.h"
-#include "lanes/node/guard/directory.h"
 #include "lanes/node/guard/test/dir_driver.h"
 #include "sim/rng.h"
+#include "sys/fd.h"
 #include "sys/test/watchdog.h"
 
 #define NODE "n1"
@@ -52,7 +52,7 @@ static void put(const char *path, const void *bytes, size_t size)
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
 	assert_true(fd >= 0);
-	assert_int_equal(write_whole(fd, bytes, size), 0);
+	assert_int_equal(fd_write(fd, bytes, size), 0);
 	close(fd);
 }
 
@@ -165,16 +165,16 @@ static void ask(struct place *place, const struct guard_request *request,
 
 	assert_int_equal(guard_request_encode(request, &message), 0);
 	frame_length(message.size, head);
-	assert_int_equal(write_whole(place->guard.fd, head, sizeof(head)), 0);
-	assert_int_equal(
-		write_whole(place->guard.fd, message.data, message.size), 0);
+	assert_int_equal(fd_write(place->guard.fd, head, sizeof(head)), 0);
+	assert_int_equal(fd_write(place->guard.fd, message.data, message.size),
+			 0);
 	writer_fini(&message);
-	assert_int_equal(read_whole(place->guard.fd, head, sizeof(head)),
+	assert_int_equal(fd_read(place->guard.fd, head, sizeof(head)),
 			 sizeof(head));
 	size = read_u32(&reader);
 	bytes = malloc(size);
 	assert_non_null(bytes);
-	assert_int_equal(read_whole(place->guard.fd, bytes, size), size);
+	assert_int_equal(fd_read(place->guard.fd, bytes, size), size);
 	assert_int_equal(guard_reply_decode(bytes, size, reply), 0);
 	free(bytes);
 }
@@ -323,7 +323,7 @@ static void what_was_asked_for_before_the_agent_went_is_done(void **state)
 		write_bytes(&all, message.data, message.size);
 		writer_fini(&message);
 	}
-	assert_int_equal(write_whole(place->guard.fd, all.data, all.size), 0);
+	assert_int_equal(fd_write(place->guard.fd, all.data, all.size), 0);
 	writer_fini(&all);
 	guard_stop(&place->guard);
 	assert_false(has(place, "hw/7") || has(place, "hw/8") ||
@@ -355,8 +355,7 @@ static void guard_ends_by_a_message_that_is_none(void **state)
 
 	for (size_t i = 0; i < 3; i++) {
 		start(place);
-		assert_int_equal(write_whole(place->guard.fd, messages[i], 5),
-				 0);
+		assert_int_equal(fd_write(place->guard.fd, messages[i], 5), 0);
 		assert_int_equal(waitpid(place->guard.pid, &status, 0),
 				 place->guard.pid);
 		close(place->guard.fd);
