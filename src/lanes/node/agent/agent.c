@@ -252,7 +252,6 @@ void agent_destroy(struct agent *agent)
 	agent_rounds_fini(agent);
 	agent_clients_fini(agent);
 	status_fini(agent);
-	objects_fini(agent);
 	HASH_ITER (hh, agent->grants, grant, next_grant)
 		grant_remove(agent, grant);
 	DL_FOREACH_SAFE (agent->asks, ask, next_ask) {

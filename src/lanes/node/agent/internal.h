@@ -82,7 +82,7 @@ struct agent_client {
 
 struct agent_work; /* work.c */
 
-struct listing; /* objects.c */
+struct listing; /* status.c */
 
 /* Clients that wait for one answer of the guard: status.c. */
 struct waiters {
@@ -151,28 +151,20 @@ void link_leased(struct agent *agent, uint32_t lease_s);
 /* What we registered is out of date. */
 void link_moved(struct agent *agent);
 
-/* --- commands.c --- */
+/* --- round.c: commands, and the rounds of collectives that bring them --- */
 
-struct agent_round; /* round.c */
+struct agent_round;
 
 /*
  * Hand a command to the guard. round: the collective that has brought it, which
- * gets the reply by agent_round_answered(); NULL: it was the link. -EAGAIN:
- * there are too many, and the errors of agent_ask().
+ * gets the reply; NULL: it was the link. -EAGAIN: there are too many, and the
+ * errors of agent_ask().
  */
 int commands_take(struct agent *agent, const void *bytes, size_t size,
 		  struct agent_round *round);
 /* Have the guard make the answer to a QUERY or CLEAN, and send that up. */
 void commands_answer(struct agent *agent, const struct guard_request *request);
 
-/* --- round.c: collectives that go through this node --- */
-
-/* The guard's result of its command. */
-void agent_round_answered(struct agent *agent, struct agent_round *round,
-			  const struct guard_reply *reply);
-/* A CONFIRM was made later: for those that still wait for it. */
-void agent_rounds_confirm(struct agent *agent, uint64_t sequence,
-			  const void *confirm, size_t size);
 uint64_t agent_rounds_deadline_ms(const struct agent *agent);
 void agent_rounds_tick(struct agent *agent);
 void agent_rounds_fini(struct agent *agent);
@@ -216,8 +208,6 @@ uint64_t works_deadline_ms(const struct agent *agent);
 void works_tick(struct agent *agent);
 void works_fini(struct agent *agent);
 
-/* --- order.c --- */
-
 /* Read this node's part from a grant in text form. */
 int order_read_grant(const struct agent *agent, const char *text,
 		     struct work_order *order,
@@ -252,8 +242,6 @@ void status_answer(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid);
 void objects_answer(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid);
 void status_fini(struct agent *agent);
 
-/* --- objects.c: what is on the devices --- */
-
 /* list: borrowed for the call; NULL with an error, which has a text. */
 typedef void objects_fn(struct agent *agent, void *arg, uint64_t number,
 			const struct guard_object *list, size_t count,
@@ -265,7 +253,6 @@ typedef void objects_fn(struct agent *agent, void *arg, uint64_t number,
  */
 int objects_ask(struct agent *agent, objects_fn *done, void *arg,
 		uint64_t number);
-void objects_fini(struct agent *agent);
 
 /* --- view.c: as members of an answer; NULL when memory is out --- */
 

@@ -54,6 +54,95 @@ static struct agent_waiter *waiters_take(struct waiters *waiters)
 	return take_ptr(waiters->list);
 }
 
+/*
+ * --- pages of objects: only the guard sees all, since some may be in a job's
+ * network namespace ---
+ */
+
+struct listing {
+	objects_fn *done;
+	void *arg;
+	uint64_t number;
+	struct guard_object *list;
+	size_t count;
+	struct listing *prev, *next;
+};
+
+static void listing_free(struct agent *agent, struct listing *listing)
+{
+	DL_DELETE(agent->listings, listing);
+	free(listing->list);
+	free(listing);
+}
+
+static void listing_end(struct agent *agent, struct listing *listing,
+			const struct fairlead_error *error)
+{
+	listing->done(agent, listing->arg, listing->number,
+		      error ? NULL : listing->list, listing->count, error);
+	listing_free(agent, listing);
+}
+
+static void page_take(struct listing *listing, const struct guard_reply *reply)
+{
+	listing->list = memory_resize(listing->list,
+				      listing->count + reply->object_count,
+				      sizeof(*listing->list));
+	for (size_t i = 0; i < reply->object_count; i++)
+		listing->list[listing->count++] = reply->objects[i];
+}
+
+static int page_ask(struct agent *agent, struct listing *listing);
+
+static void page_done(struct agent *agent, void *arg,
+		      const struct guard_reply *reply)
+{
+	struct listing *listing = arg;
+	struct fairlead_error error;
+	int result = reply->result;
+
+	if (result < 0) {
+		error_set(&error, result, "%s", reply->text);
+	} else {
+		page_take(listing, reply);
+		if (reply->has_more)
+			result = page_ask(agent, listing);
+		if (result < 0)
+			error_set(&error, result, "cannot ask the guard: %s",
+				  strerror(-result));
+	}
+	if (result < 0 || !reply->has_more)
+		listing_end(agent, listing, result < 0 ? &error : NULL);
+}
+
+static int page_ask(struct agent *agent, struct listing *listing)
+{
+	const struct guard_request request = {
+		.type = GUARD_OBJECTS,
+		.number = listing->count,
+	};
+
+	return agent_ask(agent, &request, page_done, listing);
+}
+
+int objects_ask(struct agent *agent, objects_fn *done, void *arg,
+		uint64_t number)
+{
+	struct listing *listing = memory_alloc(sizeof(*listing));
+	int result;
+
+	*listing = (struct listing){
+		.done = done,
+		.arg = arg,
+		.number = number,
+	};
+	DL_APPEND(agent->listings, listing);
+	result = page_ask(agent, listing);
+	if (result < 0)
+		listing_free(agent, listing);
+	return result;
+}
+
 /* --- drivers --- */
 
 static void status_reply(struct agent *agent, uint64_t peer, uint64_t id,
@@ -155,8 +244,11 @@ void objects_answer(struct agent *agent, uint64_t peer, uint64_t id, uid_t uid)
 
 void status_fini(struct agent *agent)
 {
+	struct listing *listing, *listing_next;
 	struct agent_waiter *waiter, *next;
 
+	DL_FOREACH_SAFE (agent->listings, listing, listing_next)
+		listing_free(agent, listing);
 	LL_FOREACH_SAFE (agent->driver_waiters.list, waiter, next)
 		free(waiter);
 	LL_FOREACH_SAFE (agent->object_waiters.list, waiter, next)
