@@ -55,6 +55,58 @@ struct fanouts *fanouts_create(const struct fanout_ops *ops, void *ctx,
 	return fanouts;
 }
 
+/* --- the command, signed --- */
+
+static void signed_command_destroy(struct signed_command *command)
+{
+	writer_fini(&command->bytes);
+	free(command);
+}
+
+static bool is_in_a_round(const struct fanout *fanout,
+			  const struct signed_command *command)
+{
+	const struct fanout_round *round;
+
+	DL_FOREACH (fanout->rounds, round)
+		if (round->command == command)
+			return true;
+	return false;
+}
+
+/* Forget those that are in no round, but for the newest; how many are left. */
+static size_t prune(struct fanout *fanout)
+{
+	struct signed_command *command, *next;
+	size_t count = 0;
+
+	DL_FOREACH_SAFE (fanout->signed_commands, command, next) {
+		if (count == 0 || is_in_a_round(fanout, command)) {
+			count++;
+			continue;
+		}
+		DL_DELETE(fanout->signed_commands, command);
+		signed_command_destroy(command);
+	}
+	return count;
+}
+
+struct signed_command *fanout_command_get(struct fanouts *fanouts,
+					  struct fanout *fanout, bool needs_new)
+{
+	struct signed_command *command = fanout->signed_commands;
+
+	if (command != NULL && !needs_new)
+		return command;
+	if (prune(fanout) >= FANOUT_COMMANDS_MAX)
+		return NULL;
+	command = memory_alloc(sizeof(*command));
+	fanouts->ops->sign(fanouts->ctx, fanout->command, &command->header,
+			   &command->bytes);
+	DL_PREPEND(fanout->signed_commands, command);
+	return command;
+}
+
 /* --- the end of things --- */
 
 static void answer_fini(struct fanout_answer *answer)
@@ -104,6 +156,21 @@ void fanouts_destroy(struct fanouts *fanouts)
 }
 
 /* --- time --- */
+
+void fanout_answer_set(struct fanout *fanout, struct fanout_target *target,
+		       int result, const char *text)
+{
+	target->answer->result = result;
+	target->answer->text = text;
+	memcpy(target->answer->incarnation, target->incarnation,
+	       INCARNATION_SIZE);
+	target->is_answered = true;
+	target->is_unnotified = true;
+	target->round = NULL;
+	DL_APPEND(fanout->pending, target);
+	fanout->open_count--;
+	fanout->owner->next_ms = 0;
+}
 
 void fanout_wake(struct fanout *fanout)
 {
@@ -268,7 +335,57 @@ const struct fanout_counters *fanouts_counters(const struct fanouts *fanouts)
 	return &fanouts->counters;
 }
 
+/* --- nodes that were rebooted --- */
+
+#define FORMERS_MAX 64 /* of one round; each is looked for in each set */
+
+const struct fanout_former *fanout_round_former(
+	const struct fanout_round *round, uint32_t index)
+{
+	const struct fanout_former *former;
+
+	LL_FOREACH (round->formers, former)
+		if (former->index == index)
+			return former;
+	return NULL;
+}
+
+static void fanout_reboot(struct fanout *fanout, struct fanout_target *target,
+			  const uint8_t incarnation[INCARNATION_SIZE])
+{
+	uint32_t index = fanout_index(fanout, target);
+	struct fanout_round *round;
+
+	if (memcmp(target->incarnation, incarnation, INCARNATION_SIZE) == 0)
+		return;
+	DL_FOREACH (fanout->rounds, round) {
+		struct fanout_former *former;
+
+		if (target->sequence != round->command->header.sequence ||
+		    round->former_count == FORMERS_MAX ||
+		    fanout_round_former(round, index) != NULL)
+			continue;
+		/* Without it the set that the node is in is false. */
+		former = memory_alloc(sizeof(*former));
+		round->former_count++;
+		former->index = index;
+		memcpy(former->incarnation, target->incarnation,
+		       INCARNATION_SIZE);
+		LL_PREPEND(round->formers, former);
+	}
+	memcpy(target->incarnation, incarnation, INCARNATION_SIZE);
+}
+
 /* --- the start --- */
+
+struct fanout_target *fanout_target_find(const struct fanout *fanout,
+					 uint64_t nid)
+{
+	struct fanout_target *target;
+
+	HASH_FIND(hh, fanout->by_nid, &nid, sizeof(nid), target);
+	return target;
+}
 
 static void targets_make(struct fanout *fanout)
 {
@@ -354,11 +471,11 @@ void fanouts_nodes_lost(struct fanouts *fanouts)
 void fanouts_node_up(struct fanouts *fanouts, const char *node)
 {
 	uint64_t nid = nid_of_node(node);
-	struct fanout_target *target;
 	struct fanout *fanout;
 
 	DL_FOREACH (fanouts->list, fanout) {
-		HASH_FIND(hh, fanout->by_nid, &nid, sizeof(nid), target);
+		struct fanout_target *target = fanout_target_find(fanout, nid);
+
 		if (target != NULL && !target->is_answered)
 			node_up(fanouts, fanout, target);
 	}

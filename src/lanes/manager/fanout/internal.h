@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts of a fan-out: round.c sends requests, answer.c takes answers. */
+/* The parts of a fan-out: fanout.c has the targets, round.c asks them. */
 #pragma once
 
 #include "base/hash.h"
@@ -86,6 +86,10 @@ struct fanouts {
 void fanout_answer_set(struct fanout *fanout, struct fanout_target *target,
 		       int result, const char *text);
 
+/* NULL: there is no such node in the fan-out. */
+struct fanout_target *fanout_target_find(const struct fanout *fanout,
+					 uint64_t nid);
+
 /* Look at it with the next tick. */
 void fanout_wake(struct fanout *fanout);
 
@@ -105,12 +109,12 @@ static inline uint32_t fanout_index(const struct fanout *fanout,
 /* Start a round for each kind of targets that are to be asked now. */
 void fanout_ask_all(struct fanouts *fanouts, struct fanout *fanout,
 		    uint64_t now_ms);
-/* The target is another incarnation from now on, but not in its rounds. */
-void fanout_reboot(struct fanout *fanout, struct fanout_target *target,
-		   const uint8_t incarnation[INCARNATION_SIZE]);
 /* NULL: the target is what it was when the round began. */
 const struct fanout_former *fanout_round_former(
 	const struct fanout_round *round, uint32_t index);
 /* Its targets are in no round then; the seam is not called. */
 void fanout_round_end(struct fanouts *fanouts, struct fanout_round *round);
-void signed_command_destroy(struct signed_command *command);
+/* The newest signature, or another one. NULL: wait for a round to end. */
+struct signed_command *fanout_command_get(struct fanouts *fanouts,
+					  struct fanout *fanout,
+					  bool needs_new);

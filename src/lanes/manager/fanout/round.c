@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rounds of a fan-out: which of its nodes are asked together, and what the
- * end of a round says of those that did not answer.
+ * The rounds of a fan-out: which of its nodes are asked together, what they
+ * answer, and what the end of a round says of those that did not.
  *
  * A node has half of the time that is left to answer in a round, so that a slow
  * node delays the others, whose answers travel with its own, but not for ever.
@@ -14,8 +14,8 @@
 #include "base/memory.h"
 #include "base/seam.h"
 #include "lanes/manager/fanout/internal.h"
-
-#define FORMERS_MAX 64 /* of one round; each is looked for in each set */
+#include "lanes/proto/combined.h"
+#include "lanes/proto/nid.h"
 
 void fanout_round_end(struct fanouts *fanouts, struct fanout_round *round)
 {
@@ -34,98 +34,6 @@ void fanout_round_end(struct fanouts *fanouts, struct fanout_round *round)
 		free(former);
 	}
 	free(round);
-}
-
-/* --- nodes that were rebooted --- */
-
-const struct fanout_former *fanout_round_former(
-	const struct fanout_round *round, uint32_t index)
-{
-	const struct fanout_former *former;
-
-	LL_FOREACH (round->formers, former)
-		if (former->index == index)
-			return former;
-	return NULL;
-}
-
-void fanout_reboot(struct fanout *fanout, struct fanout_target *target,
-		   const uint8_t incarnation[INCARNATION_SIZE])
-{
-	uint32_t index = fanout_index(fanout, target);
-	struct fanout_round *round;
-
-	if (memcmp(target->incarnation, incarnation, INCARNATION_SIZE) == 0)
-		return;
-	DL_FOREACH (fanout->rounds, round) {
-		struct fanout_former *former;
-
-		if (target->sequence != round->command->header.sequence ||
-		    round->former_count == FORMERS_MAX ||
-		    fanout_round_former(round, index) != NULL)
-			continue;
-		/* Without it the set that the node is in is false. */
-		former = memory_alloc(sizeof(*former));
-		round->former_count++;
-		former->index = index;
-		memcpy(former->incarnation, target->incarnation,
-		       INCARNATION_SIZE);
-		LL_PREPEND(round->formers, former);
-	}
-	memcpy(target->incarnation, incarnation, INCARNATION_SIZE);
-}
-
-/* --- the command, signed --- */
-
-void signed_command_destroy(struct signed_command *command)
-{
-	writer_fini(&command->bytes);
-	free(command);
-}
-
-static bool is_in_a_round(const struct fanout *fanout,
-			  const struct signed_command *command)
-{
-	const struct fanout_round *round;
-
-	DL_FOREACH (fanout->rounds, round)
-		if (round->command == command)
-			return true;
-	return false;
-}
-
-/* Forget those that are in no round, but for the newest; how many are left. */
-static size_t prune(struct fanout *fanout)
-{
-	struct signed_command *command, *next;
-	size_t count = 0;
-
-	DL_FOREACH_SAFE (fanout->signed_commands, command, next) {
-		if (count == 0 || is_in_a_round(fanout, command)) {
-			count++;
-			continue;
-		}
-		DL_DELETE(fanout->signed_commands, command);
-		signed_command_destroy(command);
-	}
-	return count;
-}
-
-/* NULL: its targets wait for a round to end. */
-static struct signed_command *command_get(struct fanouts *fanouts,
-					  struct fanout *fanout, bool needs_new)
-{
-	struct signed_command *command = fanout->signed_commands;
-
-	if (command != NULL && !needs_new)
-		return command;
-	if (prune(fanout) >= FANOUT_COMMANDS_MAX)
-		return NULL;
-	command = memory_alloc(sizeof(*command));
-	fanouts->ops->sign(fanouts->ctx, fanout->command, &command->header,
-			   &command->bytes);
-	DL_PREPEND(fanout->signed_commands, command);
-	return command;
 }
 
 /* --- rounds --- */
@@ -156,7 +64,7 @@ static struct fanout_round *round_create(struct fanouts *fanouts,
 {
 	bool needs_new = (kind & KIND_NEEDS_NEW_COMMAND) != 0;
 	struct signed_command *command =
-		command_get(fanouts, fanout, needs_new);
+		fanout_command_get(fanouts, fanout, needs_new);
 	struct fanout_round *round;
 
 	if (command == NULL)
@@ -295,11 +203,10 @@ static void fail_all(struct fanout_round *round, int result)
 static void fail_some(struct fanout_round *round,
 		      const struct round_failure *failures, size_t count)
 {
-	struct fanout_target *target;
-
 	for (size_t i = 0; i < count; i++) {
-		HASH_FIND(hh, round->fanout->by_nid, &failures[i].nid,
-			  sizeof(failures[i].nid), target);
+		struct fanout_target *target =
+			fanout_target_find(round->fanout, failures[i].nid);
+
 		if (target == NULL || target->round != round)
 			continue;
 		target->failure = failures[i].status;
@@ -341,4 +248,198 @@ void fanouts_ended(struct fanouts *fanouts, uint64_t id, int result,
 		suspect_rest(fanouts, round);
 	}
 	fanout_round_end(fanouts, round);
+}
+
+/*
+ * --- answers ---
+ *
+ * Combined answers, of which only the nodes' tags are trusted. A set is true as
+ * a whole or not at all; an answer to another sequence than the last one is
+ * dropped.
+ */
+
+/* The node itself says so. */
+static void answer_take(const struct fanout_round *round,
+			struct fanout_target *target, int result,
+			const char *text)
+{
+	fanout_answer_set(round->fanout, target, result, text);
+	target->answer->is_own = true;
+	target->answer->key_id = round->command->header.key_id;
+	target->is_confirmed = result == 0;
+}
+
+/* The target has done it, and was given up. */
+static void answer_take_late(const struct fanout_round *round,
+			     struct fanout_target *target,
+			     const uint8_t incarnation[INCARNATION_SIZE])
+{
+	memcpy(target->answer->incarnation, incarnation, INCARNATION_SIZE);
+	target->asked_ms = round->started_ms;
+	target->is_confirmed = true;
+	DL_APPEND(round->fanout->pending, target);
+	round->fanout->owner->next_ms = 0;
+}
+
+/* True when it answers the target's last request. */
+static bool is_wanted(const struct fanout_target *target,
+		      const struct fanout_round *round)
+{
+	return !target->is_answered && !target->needs_new_command &&
+	       target->sequence == round->command->header.sequence;
+}
+
+/* True when the target was given up, and its success is still unreported. */
+static bool is_late(const struct fanout_target *target,
+		    const struct fanout_round *round)
+{
+	return target->is_answered && !target->is_unnotified &&
+	       !target->is_confirmed &&
+	       target->sequence == round->command->header.sequence &&
+	       fanout_wants_late(round->fanout);
+}
+
+static struct combined_node node_now(void *ctx, uint32_t index)
+{
+	const struct fanout_round *round = ctx;
+	const struct fanout_target *target = &round->fanout->targets[index];
+
+	return (struct combined_node){ .name = target->answer->node,
+				       .incarnation = target->incarnation };
+}
+
+/* As it was when the round began. */
+static struct combined_node node_then(void *ctx, uint32_t index)
+{
+	const struct fanout_former *former = fanout_round_former(ctx, index);
+	struct combined_node node = node_now(ctx, index);
+
+	if (former != NULL)
+		node.incarnation = former->incarnation;
+	return node;
+}
+
+static void take_set(struct fanouts *fanouts, struct fanout_round *round,
+		     const struct combined_set *set)
+{
+	struct fanout *fanout = round->fanout;
+	const struct node_master *masters;
+	size_t count = fanouts->ops->masters(fanouts->ctx, &masters);
+	const struct command *header = &round->command->header;
+	bool is_of_then = round->formers != NULL;
+	int result =
+		combined_verify(set, header, masters, count, node_then, round);
+
+	if (result < 0 && is_of_then) {
+		is_of_then = false;
+		result = combined_verify(set, header, masters, count, node_now,
+					 round);
+	}
+
+	idset_foreach (index, set->places) {
+		struct fanout_target *target = &fanout->targets[index];
+
+		/* It is from an earlier incarnation: ask again. */
+		if (is_of_then && fanout_round_former(round, index) != NULL)
+			continue;
+		if (result == 0 && is_late(target, round)) {
+			answer_take_late(round, target, target->incarnation);
+			continue;
+		}
+		if (!is_wanted(target, round))
+			continue;
+		if (result == 0) {
+			answer_take(round, target, 0, "");
+		} else {
+			target->is_suspect = true;
+			fanouts->counters.false_count++;
+		}
+	}
+}
+
+static bool answers(const struct confirm *confirm, const struct command *header)
+{
+	return confirm->op == header->op &&
+	       confirm->grant_id == header->grant_id &&
+	       confirm->sequence == header->sequence &&
+	       confirm->epoch == header->epoch && confirm->life == header->life;
+}
+
+/* Its registration is not complete: it is asked again. */
+static bool is_too_early(const struct confirm *confirm)
+{
+	return confirm->op == COMMAND_APPLY && confirm->result == -ENOTCONN;
+}
+
+/* Takes what the confirmation owns when it answers the target. */
+static void take_confirm(const struct fanout_round *round,
+			 struct confirm *confirm)
+{
+	struct fanout *fanout = round->fanout;
+	struct fanout_target *target =
+		fanout_target_find(fanout, nid_of_node(confirm->node));
+	struct fanout_answer *answer;
+
+	if (target == NULL ||
+	    strcmp(target->answer->node, confirm->node) != 0 ||
+	    !answers(confirm, &round->command->header))
+		return;
+	if (confirm->result == 0 && is_late(target, round))
+		answer_take_late(round, target, confirm->incarnation);
+	if (!is_wanted(target, round))
+		return;
+	if (is_too_early(confirm)) {
+		target->round = NULL;
+		target->due_ms = round->started_ms + FANOUT_EARLY_MS;
+		fanout_wake(fanout);
+		return;
+	}
+	answer = target->answer;
+	answer->reason = memory_text(confirm->reason);
+	answer->said = take_ptr(confirm->answer);
+	answer->said_size = confirm->answer_size;
+	answer_take(round, target, confirm->result, answer->reason);
+	answer->has_shown = confirm->key_id == answer->key_id;
+	memcpy(answer->incarnation, confirm->incarnation, INCARNATION_SIZE);
+}
+
+static void take_carried(struct fanouts *fanouts,
+			 const struct fanout_round *round, const uint8_t *bytes,
+			 size_t size)
+{
+	const struct node_master *masters;
+	size_t count = fanouts->ops->masters(fanouts->ctx, &masters);
+	struct confirm confirm;
+
+	if (memory_check(confirm_open(masters, count, bytes, size, &confirm)) <
+	    0) {
+		fanouts->counters.false_count++;
+		return;
+	}
+	take_confirm(round, &confirm);
+	confirm_fini(&confirm);
+}
+
+void fanouts_part(struct fanouts *fanouts, uint64_t id, const void *bytes,
+		  size_t size)
+{
+	const uint8_t *carried;
+	struct combined combined;
+	struct fanout_round *round;
+	size_t cursor = 0, carried_size;
+
+	HASH_FIND(hh, fanouts->rounds, &id, sizeof(id), round);
+	if (round == NULL || size == 0)
+		return;
+	memory_check(combined_init(
+		&combined, (uint32_t)round->fanout->command->node_count));
+	/* A malformed answer leaves its nodes unanswered. */
+	if (combined_merge(&combined, bytes, size) == 0) {
+		for (size_t i = 0; i < combined.set_count; i++)
+			take_set(fanouts, round, &combined.sets[i]);
+		while (combined_carried_next(&combined, &cursor, &carried,
+					     &carried_size))
+			take_carried(fanouts, round, carried, carried_size);
+	}
+	combined_fini(&combined);
 }

@@ -14,8 +14,6 @@
 #include "base/memory.h"
 #include "lanes/manager/fanout/scoll_rounds.h"
 
-#define TREE SCOLL_TREE_KNOMIAL(4)
-
 static int compare(const void *a, const void *b)
 {
 	const uint64_t *one = a, *other = b;
@@ -133,10 +131,42 @@ void round_groups_fini(struct rounds *rounds)
 
 /* --- how they are made --- */
 
+static int group_create(struct rounds *rounds, const uint64_t *nids,
+			size_t count, scoll_tree_type_t tree, bool is_populated,
+			scoll_create_group_cb_t done, void *ctx)
+{
+	static const scoll_tag_t tag;
+	_auto_(freep) scoll_target_t *targets =
+		memory_array(count, sizeof(*targets));
+	int result;
+
+	for (size_t i = 0; i < count; i++)
+		targets[i] = (scoll_target_t){ nids[i], &tag, 1 };
+	result = memory_check(
+		scoll_group_create(rounds->scoll, PARCEL_SERVICE, NULL, targets,
+				   (int)count, tree, is_populated, done, ctx));
+	rounds->counters.made_count += result == 0;
+	return result;
+}
+
+static void made(int status, scoll_group_t *group, const void *private_data)
+{
+	scoll_group_t **slot = (scoll_group_t **)private_data;
+
+	*slot = group;
+}
+
+int round_group_create(struct rounds *rounds, const uint64_t *nids,
+		       size_t count, scoll_tree_type_t tree,
+		       scoll_group_t **ret_group)
+{
+	return group_create(rounds, nids, count, tree, false, made, ret_group);
+}
+
 /* Those of the round, then (is_exact: no) those of before. */
-static uint64_t *members_choose(struct round_group *named,
-				const struct round *round, bool is_exact,
-				size_t *ret_count)
+static uint64_t *nodes_choose(struct round_group *named,
+			      const struct round *round, bool is_exact,
+			      size_t *ret_count)
 {
 	size_t most = round->count + (is_exact ? 0 : named->count);
 	uint64_t *nids = memory_array(most, sizeof(*nids));
@@ -214,21 +244,12 @@ static void populated(int status, scoll_group_t *group,
 static int populate(struct round_group *named, const uint64_t *nids,
 		    size_t count)
 {
-	static const scoll_tag_t tag;
-	struct rounds *rounds = named->owner;
-	_auto_(freep) scoll_target_t *targets =
-		memory_array(count, sizeof(*targets));
-	int result;
+	int result = group_create(named->owner, nids, count, TREE, true,
+				  populated, named);
 
-	for (size_t i = 0; i < count; i++)
-		targets[i] = (scoll_target_t){ nids[i], &tag, 1 };
-	result = memory_check(scoll_group_create(rounds->scoll, PARCEL_SERVICE,
-						 NULL, targets, (int)count,
-						 TREE, true, populated, named));
 	if (result < 0)
 		return result;
-	rounds->counters.made_count++;
-	rounds->counters.populate_count++;
+	named->owner->counters.populate_count++;
 	named->is_making = true;
 	return 0;
 }
@@ -244,7 +265,7 @@ static int group_make(struct round_group *named, struct round *round,
 {
 	size_t count;
 	_auto_(freep) uint64_t *nids =
-		members_choose(named, round, is_exact, &count);
+		nodes_choose(named, round, is_exact, &count);
 	int result;
 
 	group_release(named);

@@ -14,6 +14,191 @@
 #include "base/memory.h"
 #include "lanes/manager/fanout/scoll_rounds.h"
 
+#define GRACE_MS   1000 /* beyond a node's patience */
+#define CHUNK_MAX  128  /* nodes of a group for one round */
+#define CHUNK_MIN  16   /* before the command goes beside it */
+#define INLINE_MAX 2048 /* bytes of a command that need not */
+
+/*
+ * --- broadcasts ---
+ *
+ * Requests of libscoll. Buffers for the parts of all answers are posted before
+ * a request is sent. The manager is the root of its requests, and refuses requests of others.
+ */
+
+static void round_bcast_destroy(struct round_bcast *bcast)
+{
+	buffers_free(bcast->buffers);
+	free(bcast);
+}
+
+/* NULL, and errno. */
+static scoll_request_t *request_new(struct round_bcast *bcast,
+				    scoll_group_t *group, const uint64_t *nids,
+				    size_t count, unsigned int flags)
+{
+	const struct round *round = bcast->round;
+	bool is_bulk = (flags & BCAST_BULK) != 0;
+	const struct writer *payload =
+		is_bulk ? &round->bulk_payload : &round->payload;
+	const struct iovec *bulk = is_bulk ? &round->bulk : NULL;
+	unsigned int scoll_flags = flags & BCAST_OWN ? SCOLL_LAST : 0;
+	scoll_duration_t timeout =
+		((scoll_duration_t)round->parcel.patience_ms + GRACE_MS) *
+		1000000;
+
+	if (payload->size > SCOLL_BCAST_MAX) {
+		errno = EMSGSIZE;
+		return NULL;
+	}
+	if (nids == NULL)
+		return scoll_bcast_new(group, payload->data, (int)payload->size,
+				       bulk, is_bulk, scoll_flags, timeout,
+				       bcast);
+	return scoll_bcast_new_subset(group, nids, (int)count, payload->data,
+				      (int)payload->size, bulk, is_bulk,
+				      scoll_flags, timeout, bcast);
+}
+
+int round_bcast_start(struct round *round, scoll_group_t *group,
+		      const uint64_t *nids, size_t count, unsigned int flags)
+{
+	struct round_bcast *bcast = memory_alloc(sizeof(*bcast));
+	int result;
+
+	bcast->round = round;
+	bcast->request = request_new(bcast, group, nids, count, flags);
+	if (bcast->request == NULL) {
+		result = memory_check(-errno);
+		round_bcast_destroy(bcast);
+		return result;
+	}
+	result = memory_check(
+		buffers_post(bcast->request, &round->parcel, &bcast->buffers));
+	if (result == 0)
+		result = memory_check(scoll_bcast_send(bcast->request));
+	if (result < 0) {
+		scoll_request_free(bcast->request);
+		round_bcast_destroy(bcast);
+		return result;
+	}
+	if (flags & BCAST_OWN)
+		bcast->own_group = group;
+	round->owner->counters.bulk_count += (flags & BCAST_BULK) != 0;
+	DL_APPEND(round->bcasts, bcast);
+	return 0;
+}
+
+/* --- groups for one round --- */
+
+bool round_prefers_bulk(const struct round *round)
+{
+	return round->payload.size > INLINE_MAX;
+}
+
+static int bcast_over_own(struct round *round, const uint64_t *nids,
+			  size_t count, unsigned int flags)
+{
+	scoll_group_t *group;
+	int result = round_group_create(
+		round->owner, nids, count,
+		round->parcel.is_separate ? SCOLL_TREE_FLAT : TREE, &group);
+
+	if (result < 0)
+		return result;
+	result =
+		round_bcast_start(round, group, NULL, count, flags | BCAST_OWN);
+	if (result < 0)
+		scoll_group_destroy(group);
+	return result;
+}
+
+int round_scatter(struct round *round)
+{
+	unsigned int flags = round_prefers_bulk(round) ? BCAST_BULK : 0;
+	size_t chunk = CHUNK_MAX, at = 0;
+	int result = 0;
+
+	while (at < round->count) {
+		size_t count =
+			round->count - at < chunk ? round->count - at : chunk;
+
+		result = bcast_over_own(round, round->nids + at, count, flags);
+		if (result == 0) {
+			at += count;
+		} else if (result != -EMSGSIZE || (count == 1 && flags != 0)) {
+			break;
+		} else if (count > CHUNK_MIN || flags != 0) {
+			chunk = (count + 1) / 2;
+		} else {
+			flags = BCAST_BULK;
+			chunk = CHUNK_MAX;
+		}
+	}
+	if (at == 0)
+		return result;
+	for (size_t i = at; i < round->count; i++)
+		round_failure_add(round, round->nids[i], result);
+	round->is_begun = true;
+	return 0;
+}
+
+/* --- callbacks --- */
+
+static int pre_request(scoll_request_t *request)
+{
+	return -EPERM;
+}
+
+static int incoming_request(scoll_request_t *request,
+			    const scoll_target_t *target)
+{
+	return -EPERM;
+}
+
+static void incoming_reply(scoll_reply_t *reply)
+{
+	struct round_bcast *bcast = reply->srp_request->srq_private;
+	struct buffer *buffer = reply->srp_private;
+	struct round *round = bcast->round;
+
+	if (reply->srp_buf == NULL)
+		return;
+	DL_DELETE(bcast->buffers, buffer);
+	if (reply->srp_status < 0 || reply->srp_len == 0 ||
+	    round->is_cancelled) {
+		free(buffer);
+		return;
+	}
+	buffer->size = reply->srp_len;
+	DL_APPEND(round->parts, buffer);
+	round_ready(round);
+}
+
+static void post_reply(scoll_request_t *request)
+{
+	struct round_bcast *bcast = request->srq_private;
+	struct round *round = bcast->round;
+	struct scoll_failure failure;
+	uint64_t cursor = 0;
+
+	while (scoll_request_failure_next(request, &cursor, &failure) > 0)
+		round_failure_add(round, failure.nid, failure.status);
+	if (bcast->own_group != NULL)
+		scoll_group_destroy(bcast->own_group);
+	DL_DELETE(round->bcasts, bcast);
+	round_bcast_destroy(bcast);
+	round_settle(round);
+}
+
+static const struct scoll_service_ops rounds_service_ops = {
+	.size = sizeof(rounds_service_ops),
+	.pre_request = pre_request,
+	.incoming_request = incoming_request,
+	.incoming_reply = incoming_reply,
+	.post_reply = post_reply,
+};
+
 /* --- rounds --- */
 
 /* Broadcasts are left only when libscoll is no more. */
@@ -28,7 +213,6 @@ static void round_destroy(struct round *round)
 	buffers_free(round->parts);
 	writer_fini(&round->payload);
 	writer_fini(&round->bulk_payload);
-	free(round->command);
 	free(round->nids);
 	free(round->failures);
 	free(round);
@@ -76,13 +260,15 @@ static void round_encode(struct round *round, const struct parcel *parcel)
 {
 	struct parcel beside = *parcel;
 
-	round->command = memory_copy(parcel->command, parcel->command_size);
-	round->bulk = (struct iovec){ round->command, parcel->command_size };
 	round->parcel = *parcel;
-	round->parcel.command = round->command;
+	round->parcel.command = NULL;
 	beside.is_bulk = true;
-	memory_check(parcel_encode(&round->parcel, &round->payload));
+	memory_check(parcel_encode(parcel, &round->payload));
 	memory_check(parcel_encode(&beside, &round->bulk_payload));
+	/* The payload ends with the command. */
+	round->bulk.iov_len = parcel->command_size;
+	round->bulk.iov_base = round->payload.data + round->payload.size -
+			       parcel->command_size;
 }
 
 static struct round *round_create(struct rounds *rounds,

@@ -27,8 +27,7 @@ struct round {
 	bool is_ready;             /* in the list of those to be handed out */
 	bool is_handed_out;        /* its events are being called */
 	struct round_group *named; /* in its list of those that wait */
-	uint8_t *command;
-	struct parcel parcel;
+	struct parcel parcel;      /* without the command */
 	struct writer payload, bulk_payload;
 	struct iovec bulk;
 	struct round_bcast *bcasts;
@@ -77,8 +76,6 @@ struct rounds {
 	struct round_counters counters;
 };
 
-/* --- rounds.c --- */
-
 /* Its broadcasts have changed: it may be over, and freed. */
 void round_settle(struct round *round);
 /* It was started, and fails now. It may be freed. */
@@ -86,30 +83,26 @@ void round_fail(struct round *round, int result);
 void round_failure_add(struct round *round, uint64_t nid, int status);
 void round_ready(struct round *round);
 
-/* --- scoll_bcast.c --- */
-
-extern const struct scoll_service_ops rounds_service_ops;
-
 enum round_bcast_flag {
 	BCAST_BULK = 1 << 0, /* the command is bulk data */
 	BCAST_OWN = 1 << 1,  /* the group is its own, and ends with it */
 };
 
-/* Its request is over, or was never sent. */
-void round_bcast_destroy(struct round_bcast *bcast);
 /* nids NULL: all of the group. As scoll_bcast_new() and _send(). */
 int round_bcast_start(struct round *round, scoll_group_t *group,
 		      const uint64_t *nids, size_t count, unsigned int flags);
 /* In groups for this round. A negative errno: not begun. */
 int round_scatter(struct round *round);
 bool round_prefers_bulk(const struct round *round);
+
+/* --- scoll_group.c --- */
+
+#define TREE SCOLL_TREE_KNOMIAL(4)
+
 /* As scoll_group_create(), with the group at once. */
 int round_group_create(struct rounds *rounds, const uint64_t *nids,
 		       size_t count, scoll_tree_type_t tree,
 		       scoll_group_t **ret_group);
-
-/* --- scoll_group.c --- */
-
 /* NULL: there are too many. */
 struct round_group *round_group_get(struct rounds *rounds, uint64_t id);
 /*
