@@ -22,7 +22,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "lanes/driver/common/number.h"
 #include "probe.h"
 
 #define TEXT_MAX 128
@@ -42,11 +41,12 @@ static void usage(void)
 
 static uint32_t number(const char *text, uint32_t max)
 {
-	uint32_t result;
+	char *end;
+	unsigned long result = strtoul(text, &end, 10);
 
-	if (!number_parse(text, 0, max, &result))
+	if (end == text || *end || result > max)
 		usage();
-	return result;
+	return (uint32_t)result;
 }
 
 static struct probe_end end_parse(const char *address, const char *port)

@@ -56,3 +56,38 @@ int options_check_off(const struct options *options, bool is_off,
 /* Add to a text of completed options; a driver's own fit by far. */
 void options_append(char text[FAIRLEAD_OPTIONS_MAX + 1], const char *format,
 		    ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Digits only, no sign, blank or leading zero, from min to max. False, and
+ * nothing written, for any other text.
+ */
+bool number_parse(const char *text, uint32_t min, uint32_t max,
+		  uint32_t *ret_number);
+
+#define WORDS_MAX 4
+
+struct words {
+	const char *what;   /* "traffic class", for errors */
+	const char *prefix; /* that a name may have before it, or NULL */
+	size_t count;
+	const char *names[WORDS_MAX]; /* by the numbers that they stand for */
+	const char *all;              /* of them, for people */
+};
+
+/*
+ * Slingshot's classes in the order of their numbers there, which is that of
+ * priority: DEDICATED_ACCESS, LOW_LATENCY, BULK_DATA, BEST_EFFORT.
+ */
+extern const struct words words_traffic_classes;
+
+/*
+ * "A,B" as bits, at least one; *ret_first is the number of the first. -EINVAL
+ * with a text.
+ */
+int words_parse(const struct words *words, const char *text, char separator,
+		uint32_t *ret_bits, uint32_t *ret_first,
+		struct fairlead_error *ret_error);
+/* The value of a job's option, with colons; all of them have to be in ceiling. */
+int words_option(const struct words *words, const struct option *option,
+		 uint32_t ceiling, uint32_t *ret_bits, uint32_t *ret_first,
+		 struct fairlead_error *ret_error);

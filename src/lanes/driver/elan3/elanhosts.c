@@ -6,7 +6,7 @@
 
 #include "base/hostlist.h"
 #include "base/memory.h"
-#include "lanes/driver/common/number.h"
+#include "lanes/driver/common/options.h"
 #include "lanes/driver/elan3/lines.h"
 
 static const char *const kinds[ELAN_HOST_KINDS] = {

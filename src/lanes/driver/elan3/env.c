@@ -7,7 +7,7 @@
  */
 #include "lanes/driver/elan3/node.h"
 
-#include "lanes/driver/common/number.h"
+#include "lanes/driver/common/options.h"
 #include "lanes/driver/common/variables.h"
 #include "lanes/driver/elan3/record.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "lanes/driver/common/number.h"
 #include "lanes/driver/common/options.h"
 #include "lanes/driver/elan3/hosts.h"
 #include "lanes/driver/elan3/settings.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "lanes/driver/common/number.h"
+#include "lanes/driver/common/options.h"
 #include "lanes/driver/common/variables.h"
 #include "elan/capability.h"
 

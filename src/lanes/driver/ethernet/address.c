@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lanes/driver/common/number.h"
+#include "lanes/driver/common/options.h"
 #include "lanes/driver/ethernet/address.h"
 
 static uint8_t bits_of(uint8_t family)

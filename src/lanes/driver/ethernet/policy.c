@@ -8,9 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lanes/driver/common/number.h"
 #include "lanes/driver/common/options.h"
-#include "lanes/driver/common/words.h"
 
 #define CLASSES_ALL    ((1u << ETHERNET_CLASS_COUNT) - 1)
 #define ISOLATIONS_ALL (1u << ETHERNET_HOST | 1u << ETHERNET_NETNS)

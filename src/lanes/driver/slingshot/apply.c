@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lanes/driver/slingshot/limits.h"
+#include "lanes/driver/slingshot/service.h"
 
 #define TRIES_MAX 5 /* races lost in a row, per NIC */
 

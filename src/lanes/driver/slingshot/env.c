@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lanes/driver/common/number.h"
+#include "lanes/driver/common/options.h"
 #include "lanes/driver/common/variables.h"
 #include "lanes/driver/slingshot/slingshot.h"
 

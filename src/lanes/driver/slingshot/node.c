@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "lanes/driver/slingshot/limits.h"
-#include "lanes/driver/slingshot/settings.h"
+#include "lanes/driver/slingshot/service.h"
+#include "lanes/driver/slingshot/policy.h"
 #include "lanes/driver/slingshot/slingshot.h"
 
 static void close_node(void *state)

@@ -14,8 +14,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "lanes/driver/slingshot/libcxi_abi.h"
+#include "base/settings.h"
 #include "fairlead_driver.h"
+#include "lanes/driver/common/vnis.h"
+#include "lanes/driver/slingshot/libcxi_abi.h"
 
 #define SLINGSHOT_VNIS_MAX CXI_SVC_MAX_VNIS
 
@@ -64,3 +66,23 @@ int slingshot_request_parse(const char *options,
  */
 void slingshot_request_format(const struct slingshot_request *request,
 			      char text[FAIRLEAD_OPTIONS_MAX + 1]);
+
+/* One file may serve manager and nodes, so each half checks all of them. */
+struct slingshot_settings {
+	/* The manager's: what they mean comes to the nodes with each lane. */
+	struct vnis_settings vnis; /* first */
+	struct slingshot_policy policy;
+	/* A node's. */
+	const char *library;
+	const char *device_path;
+	bool is_emulation;
+	bool requires_devices;
+};
+
+extern const struct fairlead_settings slingshot_settings;
+extern const struct vnis slingshot_vnis;
+
+/* Texts are those of the list. -EINVAL with all errors. */
+int slingshot_settings_read(const struct fairlead_setting *list, size_t count,
+			    struct slingshot_settings *ret_settings,
+			    struct fairlead_error *ret_error);

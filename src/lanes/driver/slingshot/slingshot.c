@@ -5,7 +5,7 @@
 #include <linux/capability.h>
 #include <stddef.h>
 
-#include "lanes/driver/slingshot/settings.h"
+#include "lanes/driver/slingshot/policy.h"
 
 const char *const slingshot_variables[] = {
 	"SLINGSHOT_VNIS",

@@ -3,7 +3,7 @@
  * Which library may be loaded. The environment names three: LIBCXI, the
  * software NIC's; VENDOR, without its marker; LACKING, without a function.
  */
-#include "lanes/driver/slingshot/library.h"
+#include "lanes/driver/slingshot/nic.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lanes/driver/slingshot/limits.h"
+#include "lanes/driver/slingshot/service.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

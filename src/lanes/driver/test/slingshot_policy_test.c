@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lanes/driver/common/words.h"
-#include "lanes/driver/slingshot/settings.h"
+#include "lanes/driver/common/options.h"
+#include "lanes/driver/slingshot/policy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
