@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 #include "core_bed.h"
-#include "lanes/manager/store/batch.h"
+#include "lanes/manager/store/row.h"
 #include "lanes/manager/store/store.h"
 #include "sys/files.h"
 

@@ -29,7 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lanes/manager/store/batch.h"
+#include "lanes/manager/store/row.h"
 #include "lanes/manager/store/store.h"
 #include "sys/files.h"
 

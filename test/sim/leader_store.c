@@ -11,7 +11,7 @@
 #include <utlist.h>
 
 #include "leader_internal.h"
-#include "lanes/manager/store/batch.h"
+#include "lanes/manager/store/row.h"
 #include "oracle.h"
 
 static void on_store(void *ctx);

@@ -31,7 +31,7 @@
 #include "lanes/manager/member.h"
 #include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
-#include "lanes/manager/store/batch.h"
+#include "lanes/manager/store/row.h"
 #include "lanes/proto/seal.h"
 
 /* Of groups that are submitted while others are in flight. */

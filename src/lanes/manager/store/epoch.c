@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "lanes/manager/store/batch.h"
+#include "lanes/manager/store/row.h"
 
 #define EPOCH_TEXT_MAX 24 /* 2^64 - 1, a newline, and room to see more */
 

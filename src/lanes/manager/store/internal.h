@@ -52,7 +52,7 @@ int store_schema_check_all(struct store *store,
 /* Write one page, so that something has been written. SQLite's result. */
 int store_schema_touch(struct store *store);
 
-/* statement.c: run SQL that gives no rows. SQLite's result. */
+/* row.c: run SQL that gives no rows. SQLite's result. */
 int store_run(struct store *store, const char *sql);
 void store_statements_finalize(struct store *store);
 

@@ -19,7 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/memory.h"
-#include "lanes/manager/store/batch.h"
+#include "lanes/manager/store/row.h"
 
 #define UNFINISHED UINT64_MAX /* as an epoch, which none ever is */
 

@@ -35,7 +35,6 @@
 #include "lanes/manager/store/row.h"
 
 struct store;
-struct store_batch; /* batch.h */
 
 /* Keys of STORE_META. The epoch is written by store_epoch_begin() only. */
 #define STORE_META_EPOCH      "epoch"

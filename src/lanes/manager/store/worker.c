@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "lanes/manager/store/batch.h"
+#include "lanes/manager/store/row.h"
 #include "lanes/manager/store/store.h"
 
 #define TOGETHER_MAX 64 /* commits that are one transaction */

@@ -12,7 +12,7 @@
 #include <utlist.h>
 
 #include "lanes/driver/driver.h"
-#include "lanes/manager/store/batch.h"
+#include "lanes/manager/store/row.h"
 
 static int load_journal(struct bed *bed, struct engine *engine,
 			struct fairlead_error *ret_error)

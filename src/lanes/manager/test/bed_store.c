@@ -10,7 +10,7 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "lanes/manager/store/batch.h"
+#include "lanes/manager/store/row.h"
 
 /* Do they have one primary key, or is `by` about all events of a grant? */
 static bool is_covered(const struct store_row *row, const struct store_row *by)

@@ -19,7 +19,7 @@
 #include <utlist.h>
 
 #include "lanes/driver/driver.h"
-#include "lanes/manager/store/batch.h"
+#include "lanes/manager/store/row.h"
 #include "lanes/manager/store/store.h"
 #include "sys/files.h"
 

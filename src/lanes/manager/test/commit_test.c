@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lanes/manager/store/batch.h"
+#include "lanes/manager/store/row.h"
 #include "lanes/proto/client.h"
 
 static void ask_reserve(struct bed *bed, uint64_t client, const char *key)

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "lanes/driver/driver.h"
-#include "lanes/manager/store/batch.h"
+#include "lanes/manager/store/row.h"
 #include "sim/clock.h"
 #include "sim/disk.h"
 #include "sim/rng.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "lanes/manager/store/batch.h"
+#include "lanes/manager/store/row.h"
 #include "lanes/manager/store/store.h"
 #include "sim/clock.h"
 #include "sim/disk.h"

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows in and out of SQLite. All statements number their parameters alike
- * (?1 id, ?2 sub, ?3 key, ?4 body, ?5 digest) and all queries give these five
- * as columns, so that one binder and one reader serve every table.
+ * Batches of rows, and rows in and out of SQLite.
+ *
+ * The rows of a batch are an array that doubles, its bytes a chain of chunks
+ * that never move. A chunk is as large as all before it together, within
+ * limits: a batch of a few reservations is two allocations, one of thousands
+ * is still few.
+ *
+ * All statements number their parameters alike (?1 id, ?2 sub, ?3 key, ?4
+ * body, ?5 digest) and all queries give these five as columns, so that one
+ * binder and one reader serve every table.
  *
  * SQLite finds damage in its own structures, not in the values; the digest
  * does that. It is no protection against forgery, hence the constant key.
@@ -11,83 +18,144 @@
 
 #include <assert.h>
 #include <endian.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <sodium.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "lanes/manager/store/batch.h"
 
-static const char *const table_sql[STORE_TABLE_COUNT][STATEMENT_COUNT] = {
-	[STORE_META] = {
-		[STATEMENT_PUT] = "REPLACE INTO meta(key, number, digest) "
-				  "VALUES(?3, ?1, ?5)",
-		[STATEMENT_DELETE] = "DELETE FROM meta WHERE key = ?3",
-		[STATEMENT_READ] = "SELECT number, 0, key, NULL, digest "
-				   "FROM meta WHERE key = ?3",
-		[STATEMENT_SCAN] = "SELECT number, 0, key, NULL, digest "
-				   "FROM meta ORDER BY key",
-	},
-	[STORE_JOB] = {
-		[STATEMENT_PUT] =
-			"REPLACE INTO job(grant_id, key, body, digest) "
-			"VALUES(?1, ?3, ?4, ?5)",
-		[STATEMENT_DELETE] = "DELETE FROM job WHERE grant_id = ?1",
-		[STATEMENT_READ] = "SELECT grant_id, 0, key, body, digest "
-				   "FROM job WHERE grant_id = ?1",
-		[STATEMENT_SCAN] = "SELECT grant_id, 0, key, body, digest "
-				   "FROM job ORDER BY grant_id",
-	},
-	[STORE_PART] = {
-		[STATEMENT_PUT] =
-			"REPLACE INTO part(grant_id, number, body, digest) "
-			"VALUES(?1, ?2, ?4, ?5)",
-		[STATEMENT_DELETE] = "DELETE FROM part "
-				     "WHERE grant_id = ?1 AND number = ?2",
-		[STATEMENT_DELETE_ALL] =
-			"DELETE FROM part WHERE grant_id = ?1",
-		[STATEMENT_READ] = "SELECT grant_id, number, '', body, digest "
-				   "FROM part WHERE grant_id = ?1 "
-				   "ORDER BY number",
-		[STATEMENT_SCAN] = "SELECT grant_id, number, '', body, digest "
-				   "FROM part ORDER BY grant_id, number",
-	},
-	[STORE_TOMBSTONE] = {
-		[STATEMENT_PUT] =
-			"REPLACE INTO tombstone"
-			"(grant_id, number, key, body, digest) "
-			"VALUES(?1, ?2, ?3, ?4, ?5)",
-		[STATEMENT_DELETE] =
-			"DELETE FROM tombstone WHERE grant_id = ?1",
-		[STATEMENT_READ] = "SELECT grant_id, number, key, body, digest "
-				   "FROM tombstone WHERE grant_id = ?1",
-		[STATEMENT_SCAN] = "SELECT grant_id, number, key, body, digest "
-				   "FROM tombstone ORDER BY grant_id",
-	},
-	[STORE_EVENT] = {
-		[STATEMENT_PUT] =
-			"REPLACE INTO event(grant_id, number, body, digest) "
-			"VALUES(?1, ?2, ?4, ?5)",
-		[STATEMENT_DELETE] = "DELETE FROM event "
-				     "WHERE grant_id = ?1 AND number = ?2",
-		[STATEMENT_DELETE_ALL] =
-			"DELETE FROM event WHERE grant_id = ?1",
-		[STATEMENT_READ] = "SELECT grant_id, number, '', body, digest "
-				   "FROM event WHERE grant_id = ?1 "
-				   "ORDER BY number",
-		[STATEMENT_SCAN] = "SELECT grant_id, number, '', body, digest "
-				   "FROM event ORDER BY grant_id, number",
-	},
-	[STORE_NODE] = {
-		[STATEMENT_PUT] = "REPLACE INTO node(name, body, digest) "
-				  "VALUES(?3, ?4, ?5)",
-		[STATEMENT_DELETE] = "DELETE FROM node WHERE name = ?3",
-		[STATEMENT_READ] = "SELECT 0, 0, name, body, digest "
-				   "FROM node WHERE name = ?3",
-		[STATEMENT_SCAN] = "SELECT 0, 0, name, body, digest "
-				   "FROM node ORDER BY name",
-	},
+/* --- batches --- */
+
+#define ROWS_FIRST  128
+#define CHUNK_FIRST (16u << 10)
+#define CHUNK_LAST  (256u << 10)
+
+struct store_chunk {
+	struct store_chunk *next;
+	size_t used;
+	size_t capacity;
+	char bytes[];
 };
+
+struct store_batch {
+	struct store_row *rows;
+	size_t count;
+	size_t capacity;
+	size_t bytes;
+	struct store_chunk *chunks; /* the newest first */
+};
+
+struct store_batch *store_batch_create(void)
+{
+	struct store_batch *batch = memory_alloc(sizeof(*batch));
+
+	batch->rows = memory_array(ROWS_FIRST, sizeof(batch->rows[0]));
+	batch->capacity = ROWS_FIRST;
+	return batch;
+}
+
+static void reserve_row(struct store_batch *batch)
+{
+	if (batch->count < batch->capacity)
+		return;
+	batch->capacity *= 2;
+	batch->rows = memory_resize(batch->rows, batch->capacity,
+				    sizeof(batch->rows[0]));
+}
+
+static void reserve_bytes(struct store_batch *batch, size_t size)
+{
+	struct store_chunk *chunk = batch->chunks;
+	size_t capacity;
+
+	if (chunk != NULL && chunk->capacity - chunk->used >= size)
+		return;
+	capacity = batch->bytes < CHUNK_FIRST  ? CHUNK_FIRST
+		   : batch->bytes > CHUNK_LAST ? CHUNK_LAST
+					       : batch->bytes;
+	if (capacity < size)
+		capacity = size;
+	chunk = memory_have(malloc(sizeof(*chunk) + capacity));
+	chunk->next = batch->chunks;
+	chunk->used = 0;
+	chunk->capacity = capacity;
+	batch->chunks = chunk;
+}
+
+static char *copy_bytes(struct store_chunk *chunk, const void *bytes,
+			size_t size)
+{
+	char *copy = chunk->bytes + chunk->used;
+
+	memcpy(copy, bytes, size);
+	chunk->used += size;
+	return copy;
+}
+
+int store_batch_add(struct store_batch *batch, const struct store_row *row)
+{
+	const char *key = row->key != NULL ? row->key : "";
+	size_t key_size = strlen(key) + 1;
+	struct store_row copy = *row;
+	size_t size;
+
+	assert(row->table < STORE_TABLE_COUNT);
+	assert(row->verb == STORE_PUT || row->verb == STORE_DELETE);
+	if (batch->count >= STORE_BATCH_ROWS_MAX ||
+	    row->size > STORE_BATCH_BYTES_MAX ||
+	    key_size > STORE_BATCH_BYTES_MAX)
+		return -ENOBUFS;
+	size = key_size + row->size;
+	if (size > STORE_BATCH_BYTES_MAX - batch->bytes)
+		return -ENOBUFS;
+	reserve_row(batch);
+	reserve_bytes(batch, size);
+	copy.key = copy_bytes(batch->chunks, key, key_size);
+	copy.body = NULL;
+	if (row->size > 0)
+		copy.body = copy_bytes(batch->chunks, row->body, row->size);
+	batch->rows[batch->count++] = copy;
+	batch->bytes += size;
+	return 0;
+}
+
+size_t store_batch_count(const struct store_batch *batch)
+{
+	return batch->count;
+}
+
+size_t store_batch_bytes(const struct store_batch *batch)
+{
+	return batch->bytes;
+}
+
+bool store_batch_is_full(const struct store_batch *batch)
+{
+	return batch->count >= STORE_BATCH_ROWS_FULL ||
+	       batch->bytes >= STORE_BATCH_BYTES_FULL;
+}
+
+const struct store_row *store_batch_rows(const struct store_batch *batch)
+{
+	return batch->rows;
+}
+
+void store_batch_destroy(struct store_batch *batch)
+{
+	if (batch == NULL)
+		return;
+	while (batch->chunks != NULL) {
+		struct store_chunk *chunk = batch->chunks;
+
+		batch->chunks = chunk->next;
+		free(chunk);
+	}
+	free(batch->rows);
+	free(batch);
+}
+
+/* --- rows in SQLite --- */
 
 enum field {
 	FIELD_ID = 1u << 0,
@@ -99,15 +167,61 @@ enum field {
 static const struct {
 	const char *name;
 	unsigned int fields; /* what is kept */
+	bool has_many;       /* of one grant; `number` tells them apart */
+	const char *put, *columns, *where, *order;
 } tables[STORE_TABLE_COUNT] = {
-	[STORE_META] = { "meta", FIELD_KEY | FIELD_ID },
-	[STORE_JOB] = { "job", FIELD_ID | FIELD_KEY | FIELD_BODY },
-	[STORE_PART] = { "part", FIELD_ID | FIELD_SUB | FIELD_BODY },
+	[STORE_META] = { "meta", FIELD_KEY | FIELD_ID, false,
+			 "meta(key, number, digest) VALUES(?3, ?1, ?5)",
+			 "number, 0, key, NULL", "key = ?3", "key" },
+	[STORE_JOB] = { "job", FIELD_ID | FIELD_KEY | FIELD_BODY, false,
+			"job(grant_id, key, body, digest) "
+			"VALUES(?1, ?3, ?4, ?5)",
+			"grant_id, 0, key, body", "grant_id = ?1", "grant_id" },
+	[STORE_PART] = { "part", FIELD_ID | FIELD_SUB | FIELD_BODY, true,
+			 "part(grant_id, number, body, digest) "
+			 "VALUES(?1, ?2, ?4, ?5)",
+			 "grant_id, number, '', body", "grant_id = ?1",
+			 "grant_id, number" },
 	[STORE_TOMBSTONE] = { "tombstone",
-			      FIELD_ID | FIELD_SUB | FIELD_KEY | FIELD_BODY },
-	[STORE_EVENT] = { "event", FIELD_ID | FIELD_SUB | FIELD_BODY },
-	[STORE_NODE] = { "node", FIELD_KEY | FIELD_BODY },
+			      FIELD_ID | FIELD_SUB | FIELD_KEY | FIELD_BODY,
+			      false,
+			      "tombstone(grant_id, number, key, body, digest) "
+			      "VALUES(?1, ?2, ?3, ?4, ?5)",
+			      "grant_id, number, key, body", "grant_id = ?1",
+			      "grant_id" },
+	[STORE_EVENT] = { "event", FIELD_ID | FIELD_SUB | FIELD_BODY, true,
+			  "event(grant_id, number, body, digest) "
+			  "VALUES(?1, ?2, ?4, ?5)",
+			  "grant_id, number, '', body", "grant_id = ?1",
+			  "grant_id, number" },
+	[STORE_NODE] = { "node", FIELD_KEY | FIELD_BODY, false,
+			 "node(name, body, digest) VALUES(?3, ?4, ?5)",
+			 "0, 0, name, body", "name = ?3", "name" },
 };
+
+static char *statement_text(enum store_table table, enum statement which)
+{
+	__auto_type of = &tables[table];
+
+	switch (which) {
+	case STATEMENT_PUT:
+		return memory_format("REPLACE INTO %s", of->put);
+	case STATEMENT_READ:
+		return memory_format("SELECT %s, digest FROM %s WHERE %s "
+				     "ORDER BY %s",
+				     of->columns, of->name, of->where,
+				     of->order);
+	case STATEMENT_SCAN:
+		return memory_format("SELECT %s, digest FROM %s ORDER BY %s",
+				     of->columns, of->name, of->order);
+	default:
+		return memory_format("DELETE FROM %s WHERE %s%s", of->name,
+				     of->where,
+				     of->has_many && which == STATEMENT_DELETE
+					     ? " AND number = ?2"
+					     : "");
+	}
+}
 
 static uint64_t hash(const void *bytes, size_t size)
 {
@@ -172,11 +286,13 @@ static int statement_get(struct store *store, enum store_table table,
 	sqlite3_stmt **cached = &store->statements[table][which];
 	int result = SQLITE_OK;
 
-	assert(table_sql[table][which] != NULL);
-	if (*cached == NULL)
-		result = sqlite3_prepare_v3(store->db, table_sql[table][which],
-					    -1, SQLITE_PREPARE_PERSISTENT,
-					    cached, NULL);
+	if (*cached == NULL) {
+		_auto_(freep) char *text = statement_text(table, which);
+
+		result = sqlite3_prepare_v3(store->db, text, -1,
+					    SQLITE_PREPARE_PERSISTENT, cached,
+					    NULL);
+	}
 	if (result == SQLITE_OK)
 		*ret_statement = *cached;
 	return result;
@@ -209,10 +325,8 @@ static enum statement statement_of(const struct store_row *row)
 {
 	if (row->verb == STORE_PUT)
 		return STATEMENT_PUT;
-	if (row->sub == STORE_SUB_ALL &&
-	    table_sql[row->table][STATEMENT_DELETE_ALL] != NULL)
-		return STATEMENT_DELETE_ALL;
-	return STATEMENT_DELETE;
+	return row->sub == STORE_SUB_ALL ? STATEMENT_DELETE_ALL
+					 : STATEMENT_DELETE;
 }
 
 static int write_row(struct store *store, const struct store_row *given)
