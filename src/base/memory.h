@@ -53,3 +53,17 @@ static inline int memory_check(int result)
 		memory_end();
 	return result;
 }
+
+static inline char *memory_text_or_null(const char *text)
+{
+	return text == NULL ? NULL : memory_text(text);
+}
+
+/* After each HASH_ADD (base/hash.h): uthash asks for memory of its own. */
+#define memory_added(handle, element) memory_have((element)->handle.tbl)
+
+/* The capacity to grow to when `count` elements are full. */
+static inline size_t memory_more(size_t count)
+{
+	return count < 4 ? 4 : count + count / 2;
+}

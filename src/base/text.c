@@ -68,6 +68,16 @@ void text_cut(char *text, size_t capacity)
 	memcpy(text + end, "...", sizeof("..."));
 }
 
+void text_fit(char *to, size_t capacity, const char *from)
+{
+	size_t size = strnlen(from, capacity);
+
+	memcpy(to, from, size < capacity ? size + 1 : capacity);
+	if (size == capacity)
+		text_cut(to, capacity);
+	text_clean(to);
+}
+
 const char *text_line(const char **rest, size_t *ret_size)
 {
 	const char *line = *rest + strspn(*rest, "\n");

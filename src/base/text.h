@@ -13,6 +13,8 @@
 void text_clean(char *text);
 /* Let text end in "..." within capacity bytes (>= 4), between characters. */
 void text_cut(char *text, size_t capacity);
+/* Copy, clean, into capacity bytes (>= 4); what is too long ends in "...". */
+void text_fit(char *to, size_t capacity, const char *from);
 /*
  * Take the next line off *rest, without its newline; empty lines are left
  * out. NULL: there is none. The line is not ended by a zero.

@@ -14,10 +14,9 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "lanes/manager/core/event.h"
-#include "lanes/manager/core/fleet.h"
-#include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/out.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grant.h"
 
 #define REBOOTED "the node was rebooted while the lane was applied"
 #define LOST_MAX 3 /* applies in a row, as the text says; then the node fails */
@@ -356,22 +355,15 @@ static void refuse_unknown(struct core *core, uint64_t grant_id, uint64_t token)
 /* It was applied; is it so still, on every node? */
 static void repeat(struct core *core, const struct job *job, uint64_t token)
 {
-	_auto_(freep) const char **names =
-		memory_array(job->part_count, sizeof(*names));
-	_auto_(freep) char *nodes = NULL;
-	size_t count = 0;
+	_auto_(freep) char *nodes =
+		job->has_lane ? core_nodes_text(core, job, CORE_NODES_UNAPPLIED)
+			      : NULL;
 
-	for (uint32_t i = 0; job->has_lane && i < job->part_count; i++)
-		if (job->parts[i].state != PART_APPLIED)
-			names[count++] =
-				nodes_at(&core->nodes, job->parts[i].node)
-					->name;
-	if (count == 0) {
+	if (nodes == NULL) {
 		core_hit(core, EDGE_APPLY_REPEAT);
 		core_reply_done(core, token, "{}");
 		return;
 	}
-	nodes = memory_have(hostlist_format(names, count));
 	core_reply_error(core, token, EDGE_ERROR_APPLY_ESTALE, -ESTALE,
 			 "release the grant, and reserve again",
 			 "the lane was applied, and is gone from %s", nodes);

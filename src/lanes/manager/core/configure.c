@@ -5,13 +5,12 @@
  * identifier outside the new universe is draining, a node that left and still
  * holds something is leaving.
  */
-#include "lanes/manager/core/configure.h"
+#include "lanes/manager/core/fleet.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/bytes.h"
-#include "lanes/manager/core/fleet.h"
 #include "lanes/manager/core/out.h"
 #include "lanes/proto/nid.h"
 

@@ -11,11 +11,10 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "lanes/manager/core/event.h"
-#include "lanes/manager/core/fit.h"
-#include "lanes/manager/core/fleet.h"
-#include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/out.h"
+#include "base/text.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grant.h"
 
 static const char *how_name(enum confirm_how how)
 {

@@ -11,9 +11,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
-#include "lanes/manager/core/memory.h"
+#include "base/memory.h"
 #include "lanes/proto/names.h"
 
 uint8_t interconnect_find(const struct interconnects *interconnects,

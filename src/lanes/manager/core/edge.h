@@ -135,4 +135,7 @@ struct edge_probe {
 	void *ctx;
 };
 
+/* Their texts; the last one is NULL. */
+extern const char *const edge_texts[EDGE_COUNT + 1];
+
 void edge_hit(const struct edge_probe *probe, enum edge edge);

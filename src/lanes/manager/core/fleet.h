@@ -4,22 +4,6 @@
 
 #include "lanes/manager/core/state.h"
 
-/* --- place.c: where nodes are reached by the others of a lane --- */
-
-/* True: the node's places have changed; its row is the caller's business. */
-bool core_places_take(struct node *node, const struct core_registration *from);
-
-/* What a driver has made of them. All zero: nothing. */
-struct core_members {
-	uint8_t *bytes; /* the caller frees them */
-	size_t size;
-};
-
-/* -EINVAL with the driver's text, or another error of its. */
-int core_members_assemble(struct core *core, const struct job *job,
-			  struct core_members *ret_members,
-			  struct fairlead_error *ret_error);
-
 /* --- report.c: objects and grants that nodes should not hold --- */
 
 void core_reports_attach(struct core *core, const struct node *node);
@@ -74,11 +58,6 @@ void core_drain_settle(struct core *core, struct node *node);
 /* Grants that the node has not confirmed as revoked. */
 uint32_t core_node_pending_count(const struct core *core,
 				 const struct node *node);
-
-/* --- notify.c: the site's tools --- */
-
-/* The node's drain has changed; its row marks the change as unnotified. */
-void core_notify(struct core *core, struct node *node);
 /* After a start: changes that an earlier core has not notified. */
 void core_notify_resume(struct core *core);
 void core_notify_tick(struct core *core, uint64_t now_ms);
@@ -102,7 +81,7 @@ void core_quarantine_copy(const struct core *core,
 void core_quarantine_answer(struct core *core, uint64_t token,
 			    struct idset *before[][FAIRLEAD_POOLS_MAX]);
 
-/* --- recover.c --- */
+/* --- core.c: recovery --- */
 
 void core_recovery_begin(struct core *core);
 /* After a start: the journal shows whether one was under way. */
@@ -118,3 +97,35 @@ void core_account(struct core *core, struct node *node);
 void core_node_settle(struct core *core, struct node *node);
 /* The event about the node is over: it may go. */
 void core_node_unpin(struct core *core, struct node *node);
+
+/* A configuration on its way into the core. */
+struct config_plan {
+	struct hostlist *nodes; /* NULL: none */
+	struct driver_plan drivers;
+};
+
+/* -EINVAL with all errors; the plan is to be taken or ended in any case. */
+int config_plan(const struct core *core, const struct core_config *config,
+		struct config_plan *ret_plan, struct fairlead_error *ret_error);
+void config_plan_fini(struct config_plan *plan);
+/* All but the nodes. */
+void config_take(struct core *core, const struct core_config *config,
+		 struct config_plan *plan);
+/* The nodes, once the journal has been read. -EINVAL. */
+int config_nodes_start(struct core *core, const struct hostlist *list,
+		       struct fairlead_error *ret_error);
+
+/* --- load.c: between core_load and core_start --- */
+
+/* A TOMBSTONE row until all are there and can be put into order. */
+struct loaded_tombstone {
+	uint64_t grant_id;
+	uint64_t number;
+	char *key;
+	uid_t uid;
+	gid_t gid;
+};
+
+/* All rows are there: fit them together. -EBADMSG. */
+int core_loaded(struct core *core, struct fairlead_error *ret_error);
+void core_loaded_free(struct core *core);

@@ -13,6 +13,20 @@
 
 #include "base/seam.h"
 
+const char *const edge_texts[EDGE_COUNT + 1] = {
+#define EDGE_TEXT(name, text) [EDGE_##name] = text,
+	EDGE_TABLE(EDGE_TEXT)
+#undef EDGE_TEXT
+		[EDGE_COUNT] = NULL,
+};
+
+void edge_hit(const struct edge_probe *probe, enum edge edge)
+{
+	assert(edge < EDGE_COUNT);
+	if (probe->hit != NULL)
+		probe->hit(probe->ctx, edge_texts[edge]);
+}
+
 #define NO_EDGE EDGE_COUNT
 
 /* Rows: from; columns: reserved applying active releasing released failed. */

@@ -19,13 +19,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "fairlead_driver.h"
 #include "lanes/manager/core/edge.h"
-#include "lanes/manager/core/memory.h"
+#include "base/memory.h"
 
 #define JOB_DIGEST_SIZE 32
 #define JOB_WHY_MAX     1023 /* bytes: why identifiers are quarantined */

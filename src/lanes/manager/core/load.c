@@ -5,12 +5,12 @@
  * for one grant, what is referred to is there. A journal that contradicts
  * itself is refused, with the name of the row: to go on would be to guess.
  */
-#include "lanes/manager/core/load.h"
+#include "lanes/manager/core/fleet.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/grant.h"
 #include "lanes/manager/core/out.h"
 #include "lanes/manager/core/record.h"
 #include "lanes/proto/names.h"

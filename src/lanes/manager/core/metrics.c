@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <utlist.h>
 
-#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/grant.h"
 #include "lanes/manager/core/view.h"
 
 static const uint32_t bounds_ms[METRICS_BUCKETS] = {

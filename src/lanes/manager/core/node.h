@@ -18,7 +18,7 @@
 #include "base/hash.h"
 #include "base/hostlist.h"
 #include "fairlead_driver.h"
-#include "lanes/manager/core/memory.h"
+#include "base/memory.h"
 
 #define NODE_NONE           UINT32_MAX
 #define NODE_INCARNATION    16   /* bytes */

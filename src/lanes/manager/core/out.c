@@ -16,8 +16,7 @@
 #include <utlist.h>
 
 #include "base/text.h"
-#include "lanes/manager/core/event.h"
-#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/grant.h"
 #include "lanes/manager/core/record.h"
 
 #define EVENTS_TRIM_MAX 2 /* grants that lose their events at once */

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sets `free` and `draining` are kept, not computed: `pool_refresh` puts
- * one identifier where it belongs after any of the other sets has changed, and
- * is the only place that touches them. Round robin goes on behind the last
+ * The sets `free` and `draining` are kept, not computed: `refresh` puts one
+ * identifier where it belongs after any of the other sets has changed, and is
+ * the only function that touches them. Round robin goes on behind the last
  * identifier that was taken, so that a number comes back as late as it can.
+ *
+ * In a pool of runs a set says where a run is free, and counts by identifier
+ * keep the sets that every pool has, for people.
  */
 #include "lanes/manager/core/pool.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lanes/manager/core/memory.h"
+#include "base/memory.h"
 
 static struct idset *empty(uint32_t limit)
 {
@@ -44,7 +48,7 @@ static void idset_put(struct idset *set, uint32_t id, bool is_member)
 		idset_remove(set, id);
 }
 
-bool pool_refresh(struct pool *pool, uint32_t id)
+static bool refresh(struct pool *pool, uint32_t id)
 {
 	bool is_ours = idset_has(pool->universe, id);
 	bool is_free = is_ours && !is_taken(pool, id) &&
@@ -194,11 +198,11 @@ void pool_configure(struct pool *pool, const struct fairlead_pool_spec *spec)
 	idset_foreach (id, old) {
 		bool was_free = idset_has(pool->free, id);
 
-		if (!pool_refresh(pool, id) && was_free)
+		if (!refresh(pool, id) && was_free)
 			edge_hit(pool->probe_ref, EDGE_ID_LEAVE);
 	}
 	idset_foreach (id, universe)
-		if (!idset_has(old, id) && pool_refresh(pool, id))
+		if (!idset_has(old, id) && refresh(pool, id))
 			edge_hit(pool->probe_ref, EDGE_ID_ENTER);
 	idset_destroy(old);
 }
@@ -218,7 +222,7 @@ void pool_take(struct pool *pool, uint32_t count, uint32_t *ret_ids)
 			id = idset_next(pool->free, 0);
 		assert(id != IDSET_NONE && !is_taken(pool, id));
 		idset_add(pool->held, id);
-		pool_refresh(pool, id);
+		refresh(pool, id);
 		pool->cursor = id + 1 < pool->limit ? id + 1 : 0;
 		ret_ids[i] = id;
 		edge_hit(pool->probe_ref, EDGE_ID_TAKE);
@@ -230,7 +234,7 @@ int pool_restore(struct pool *pool, uint32_t id, bool is_quarantined)
 	if (id >= pool->limit || is_taken(pool, id))
 		return -EBADMSG;
 	idset_add(is_quarantined ? pool->quarantined : pool->held, id);
-	pool_refresh(pool, id);
+	refresh(pool, id);
 	return 0;
 }
 
@@ -248,7 +252,7 @@ void pool_quarantine(struct pool *pool, uint32_t id)
 	edge_hit(pool->probe_ref, EDGE_ID_QUARANTINE);
 }
 
-void pool_put_hit(const struct pool *pool, uint32_t id, bool was_quarantined)
+static void put_hit(const struct pool *pool, uint32_t id, bool was_quarantined)
 {
 	static const enum edge edges[2][3] = {
 		{ EDGE_ID_PUT, EDGE_ID_PUT_WITHHELD, EDGE_ID_PUT_OUTSIDE },
@@ -271,8 +275,8 @@ void pool_put(struct pool *pool, uint32_t id)
 	assert(was_quarantined != idset_has(pool->held, id));
 	idset_remove(pool->held, id);
 	idset_remove(pool->quarantined, id);
-	pool_refresh(pool, id);
-	pool_put_hit(pool, id, was_quarantined);
+	refresh(pool, id);
+	put_hit(pool, id, was_quarantined);
 }
 
 void pool_withhold(struct pool *pool, uint32_t id)
@@ -285,7 +289,7 @@ void pool_withhold(struct pool *pool, uint32_t id)
 			pool->limit, sizeof(*pool->withheld_counts));
 	pool->withheld_counts[id]++;
 	idset_add(pool->withheld, id);
-	pool_refresh(pool, id);
+	refresh(pool, id);
 	if (was_free)
 		edge_hit(pool->probe_ref, EDGE_ID_WITHHOLD);
 }
@@ -297,7 +301,7 @@ void pool_unwithhold(struct pool *pool, uint32_t id)
 	if (--pool->withheld_counts[id] > 0)
 		return;
 	idset_remove(pool->withheld, id);
-	if (pool_refresh(pool, id))
+	if (refresh(pool, id))
 		edge_hit(pool->probe_ref, EDGE_ID_UNWITHHOLD);
 }
 
@@ -331,4 +335,157 @@ void pool_verify(const struct pool *pool)
 	idset_unite(draining, pool->quarantined);
 	idset_subtract(draining, pool->universe);
 	assert(idset_equal(draining, pool->draining));
+}
+
+/* --- pools of runs --- */
+
+struct pool_runs *pool_runs_create(const struct fairlead_pool_spec *spec)
+{
+	struct pool_runs *runs;
+
+	if (spec->positions == 0)
+		return NULL;
+	runs = memory_array(1, sizeof(*runs));
+	runs->positions = spec->positions;
+	runs->held_counts = memory_array(spec->limit, sizeof(uint32_t));
+	runs->quarantined_counts = memory_array(spec->limit, sizeof(uint32_t));
+	run_set_init(&runs->taken, spec->limit);
+	return runs;
+}
+
+void pool_runs_destroy(struct pool_runs *runs)
+{
+	if (runs == NULL)
+		return;
+	run_set_fini(&runs->taken);
+	free(runs->held_counts);
+	free(runs->quarantined_counts);
+	free(runs);
+}
+
+/*
+ * Go through the runs that are free there, from the lowest; the length of the
+ * longest, or of the first one that is long enough.
+ */
+static uint32_t run_seek(const struct pool *pool,
+			 const struct fairlead_run *wanted, uint32_t enough,
+			 uint32_t *ret_first)
+{
+	uint64_t busy[RUN_SET_WORDS_MAX];
+	uint32_t first = 0, length = 0, longest = 0;
+
+	run_set_busy(&pool->runs->taken, wanted->low, wanted->high, busy);
+	for (uint32_t id = 0; id < pool->limit && longest < enough; id++) {
+		if ((busy[id / 64] >> id % 64 & 1) ||
+		    !idset_has(pool->universe, id) ||
+		    idset_has(pool->withheld, id)) {
+			length = 0;
+			continue;
+		}
+		if (length++ == 0)
+			first = id;
+		if (length > longest) {
+			longest = length;
+			*ret_first = first;
+		}
+	}
+	return longest;
+}
+
+bool pool_run_find(const struct pool *pool, const struct fairlead_run *wanted,
+		   uint32_t *ret_first)
+{
+	uint32_t first = 0;
+
+	if (wanted->low > wanted->high ||
+	    wanted->high >= pool->runs->positions || wanted->length == 0 ||
+	    run_seek(pool, wanted, wanted->length, &first) < wanted->length)
+		return false;
+	*ret_first = first;
+	return true;
+}
+
+uint32_t pool_run_longest(const struct pool *pool,
+			  const struct fairlead_run *wanted)
+{
+	uint32_t first;
+
+	return run_seek(pool, wanted, UINT32_MAX, &first);
+}
+
+/* The identifiers of an area get one holder more, or less. */
+static void count(struct pool *pool, const struct run_area *area,
+		  bool is_quarantined, bool is_more)
+{
+	struct idset *set = is_quarantined ? pool->quarantined : pool->held;
+	uint32_t *counts = is_quarantined ? pool->runs->quarantined_counts
+					  : pool->runs->held_counts;
+
+	for (uint32_t id = area->first; id <= area->last; id++) {
+		assert(is_more || counts[id] > 0);
+		counts[id] += is_more ? 1 : UINT32_MAX;
+		if (counts[id] > 0)
+			idset_add(set, id);
+		else
+			idset_remove(set, id);
+		refresh(pool, id);
+	}
+}
+
+void pool_run_take(struct pool *pool, const struct fairlead_run *wanted,
+		   uint32_t ret_ids[2])
+{
+	struct run_area area = { .low = wanted->low, .high = wanted->high };
+
+	if (!pool_run_find(pool, wanted, &area.first))
+		abort();
+	area.last = area.first + wanted->length - 1;
+	run_set_add(&pool->runs->taken, &area);
+	count(pool, &area, false, true);
+	edge_hit(pool->probe_ref, EDGE_ID_TAKE);
+	ret_ids[0] = area.first;
+	ret_ids[1] = area.last;
+}
+
+int pool_run_restore(struct pool *pool, const struct run_area *area,
+		     bool is_quarantined)
+{
+	if (area->first > area->last || area->last >= pool->limit ||
+	    area->low > area->high || area->high >= pool->runs->positions ||
+	    !run_set_is_free(&pool->runs->taken, area))
+		return -EBADMSG;
+	run_set_add(&pool->runs->taken, area);
+	count(pool, area, is_quarantined, true);
+	return 0;
+}
+
+void pool_run_quarantine(struct pool *pool, const struct run_area *area)
+{
+	count(pool, area, true, true);
+	count(pool, area, false, false);
+	edge_hit(pool->probe_ref, EDGE_ID_QUARANTINE);
+}
+
+void pool_run_put(struct pool *pool, const struct run_area *area,
+		  bool was_quarantined)
+{
+	run_set_remove(&pool->runs->taken, area);
+	count(pool, area, was_quarantined, false);
+	put_hit(pool, area->first, was_quarantined);
+}
+
+void pool_runs_verify(const struct pool *pool)
+{
+	uint64_t busy[RUN_SET_WORDS_MAX];
+
+	run_set_busy(&pool->runs->taken, 0, RUN_SET_POSITIONS - 1, busy);
+	for (uint32_t id = 0; id < pool->limit; id++) {
+		bool is_held = pool->runs->held_counts[id] > 0;
+		bool is_quarantined = pool->runs->quarantined_counts[id] > 0;
+
+		assert(idset_has(pool->held, id) == is_held);
+		assert(idset_has(pool->quarantined, id) == is_quarantined);
+		assert((busy[id / 64] >> id % 64 & 1) ==
+		       (is_held || is_quarantined));
+	}
 }

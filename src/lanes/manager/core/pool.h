@@ -95,7 +95,7 @@ void pool_put(struct pool *pool, uint32_t id);
 void pool_withhold(struct pool *pool, uint32_t id);
 void pool_unwithhold(struct pool *pool, uint32_t id);
 
-/* --- pool_run.c: pools of runs --- */
+/* --- pools of runs --- */
 
 /* Before anything is taken; NULL in a pool that is not one of runs. */
 struct pool_runs *pool_runs_create(const struct fairlead_pool_spec *spec);
@@ -117,11 +117,6 @@ void pool_run_quarantine(struct pool *pool, const struct run_area *area);
 void pool_run_put(struct pool *pool, const struct run_area *area,
 		  bool was_quarantined);
 void pool_runs_verify(const struct pool *pool);
-
-/* For pool_run.c: the identifier has changed its sets; is it free? */
-bool pool_refresh(struct pool *pool, uint32_t id);
-/* For pool_run.c: it has no holder any more, and is free or not. */
-void pool_put_hit(const struct pool *pool, uint32_t id, bool was_quarantined);
 
 /* How many are quarantined and not held as well, by a run elsewhere. */
 uint32_t pool_quarantined_only(const struct pool *pool);

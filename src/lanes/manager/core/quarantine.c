@@ -7,31 +7,9 @@
 #include <assert.h>
 #include <utlist.h>
 
-#include "lanes/manager/core/event.h"
-#include "lanes/manager/core/fleet.h"
-#include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/out.h"
-
-char *core_parts_text(const struct core *core, const struct job *job,
-		      bool is_unreachable)
-{
-	const char **names = memory_array(job->part_count, sizeof(*names));
-	size_t count = 0;
-	char *text = NULL;
-
-	for (uint32_t i = 0; i < job->part_count; i++) {
-		const struct node *node =
-			nodes_at(&core->nodes, job->parts[i].node);
-
-		if (part_is_unconfirmed(&job->parts[i]) &&
-		    (!is_unreachable || node->state != NODE_UP))
-			names[count++] = node->name;
-	}
-	if (count > 0)
-		text = memory_have(hostlist_format(names, count));
-	free(names);
-	return text;
-}
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grant.h"
 
 static void id_quarantine(const struct core_held *held, void *arg)
 {
@@ -48,7 +26,8 @@ static void id_quarantine(const struct core_held *held, void *arg)
 
 void core_quarantine_enter(struct core *core, struct job *job)
 {
-	_auto_(freep) char *nodes = core_parts_text(core, job, false);
+	_auto_(freep) char *nodes =
+		core_nodes_text(core, job, CORE_NODES_UNCONFIRMED);
 	struct interconnect *ic = core_interconnect(core, job);
 	char texts[FAIRLEAD_POOLS_MAX][CORE_IDS_TEXT];
 

@@ -13,11 +13,10 @@
 #include <utlist.h>
 
 #include "base/json_text.h"
-#include "lanes/manager/core/event.h"
-#include "lanes/manager/core/fit.h"
-#include "lanes/manager/core/fleet.h"
-#include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/out.h"
+#include "base/text.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grant.h"
 
 static struct release_run *run_of(struct job *job)
 {
@@ -92,7 +91,7 @@ static char *item_of(struct core *core, const struct job *job)
 
 	if (job->unconfirmed_count > 0) {
 		ids = core_json_text(core_ids_json(core, job));
-		nodes = core_parts_text(core, job, false);
+		nodes = core_nodes_text(core, job, CORE_NODES_UNCONFIRMED);
 	}
 	return item_make(job->grant_id, ids, nodes);
 }
@@ -196,7 +195,8 @@ static bool was_asked(const struct job *job)
 
 static void revoke_end(struct core *core, struct job *job)
 {
-	_auto_(freep) char *unreachable = core_parts_text(core, job, true);
+	_auto_(freep) char *unreachable =
+		core_nodes_text(core, job, CORE_NODES_UNREACHABLE);
 
 	revoked_event(core, job, unreachable);
 	if (job->unconfirmed_count > 0)

@@ -19,7 +19,7 @@
 #include <stdio.h>
 
 #include "lanes/manager/core/fleet.h"
-#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/grant.h"
 #include "lanes/manager/core/out.h"
 
 void core_report_each(const struct report *report, struct pool *pool,

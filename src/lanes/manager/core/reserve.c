@@ -10,10 +10,9 @@
 #include <ctype.h>
 #include <stdio.h>
 
-#include "lanes/manager/core/event.h"
-#include "lanes/manager/core/fit.h"
-#include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/out.h"
+#include "base/text.h"
+#include "lanes/manager/core/grant.h"
 #include "lanes/proto/request.h"
 
 #define BAD_NODES_MAX 64 /* named in an error */

@@ -10,8 +10,10 @@
 #include "lanes/manager/core/run_set.h"
 
 #include <assert.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "lanes/manager/core/memory.h"
+#include "base/memory.h"
 
 struct run_set_node {
 	struct run_set_node *halves[2]; /* NULL: nothing is busy there */

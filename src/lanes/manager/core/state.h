@@ -16,13 +16,12 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "base/memory.h"
 #include "base/seam.h"
 #include "lanes/manager/core/core.h"
 #include "lanes/manager/core/driver.h"
 #include "lanes/manager/core/edge.h"
-#include "lanes/manager/core/group.h"
 #include "lanes/manager/core/job.h"
-#include "lanes/manager/core/memory.h"
 #include "lanes/manager/core/metrics.h"
 #include "lanes/manager/core/node.h"
 #include "lanes/manager/core/tombstone.h"
@@ -49,6 +48,27 @@ struct fanout_entry {
 	enum core_fanout_op op;
 	bool is_main; /* the job waits for its end */
 	UT_hash_handle hh;
+};
+
+#define GROUP_TEXT_MAX 2047 /* bytes of a node's text; longer ones are cut */
+
+/*
+ * Nodes that say the same thing are one line. A group is an errno and a text,
+ * and the nodes that gave them; there are at most CORE_GROUPS_MAX groups, and
+ * nodes with yet another text are only counted.
+ */
+struct group {
+	int code;
+	char *text; /* clean */
+	uint32_t *nodes;
+	size_t node_count, node_capacity;
+};
+
+struct groups {
+	struct group *list;
+	size_t count;
+	size_t node_count; /* in all, also the ones that have no group */
+	size_t more;       /* nodes that have none */
 };
 
 /* Requests that wait for the end of an apply, and its results so far. */

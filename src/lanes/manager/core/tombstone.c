@@ -9,8 +9,10 @@
 #include <assert.h>
 #include <errno.h>
 #include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "lanes/manager/core/memory.h"
+#include "base/memory.h"
 
 #define NONE UINT32_MAX
 

@@ -39,14 +39,6 @@ bool view_array_extend(struct view_array *array, json_t *items_owned,
 json_t *view_array_end(struct view_array *array, const char *name,
 		       json_t *after_owned);
 
-/*
- * Add the grants that are over and are meant. -ENOENT, -EPERM with a text, and
- * none is added.
- */
-int view_gone(const struct core *core, const struct core_caller *caller,
-	      const struct core_selector *selector, struct view_array *array,
-	      struct fairlead_error *ret_error);
-
 /* Set a member, or abort when memory is out. */
 void view_set(json_t *object, const char *name, json_t *value_owned);
 void view_text(json_t *object, const char *name, const char *text);

@@ -2,12 +2,182 @@
 /*
  * `list`, `explain` and `quarantine`. A user sees its own grants; keys of
  * others are shown to nobody but root and their submitter.
+ *
+ * Who had a grant that is over, and of which nothing is left, is in its
+ * tombstone or trace. What became of it is in its events, which the caller
+ * reads.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <utlist.h>
 
-#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/grant.h"
 #include "lanes/manager/core/view.h"
+
+/* --- grants that are over --- */
+
+#define GONE_BYTES 4096 /* of an item with what its events add */
+
+static bool is_of(const char *key, const struct core_selector *selector)
+{
+	size_t size;
+
+	if (selector->key != NULL)
+		return strcmp(key, selector->key) == 0;
+	size = strlen(selector->job);
+	return strncmp(key, selector->job, size) == 0 &&
+	       job_name_size(key) == size;
+}
+
+/* What has been found so far. */
+struct core_selection {
+	const struct core_caller *caller;
+	uint64_t *ids;
+	size_t capacity;
+	size_t count;
+	size_t hidden; /* found, but not for the caller */
+};
+
+static void add(struct core_selection *selection, uint64_t grant_id,
+		const char *key, uid_t owner)
+{
+	if (!core_may_see(selection->caller, key, owner)) {
+		selection->hidden++;
+		return;
+	}
+	if (selection->count < selection->capacity)
+		selection->ids[selection->count] = grant_id;
+	selection->count++;
+}
+
+static void add_released(struct core_selection *selection,
+			 const struct core *core,
+			 const struct core_selector *selector)
+{
+	const struct tombstone *tombstone;
+	const struct trace *trace;
+
+	for (size_t age = 0;
+	     (tombstone = tombstones_newest(&core->tombstones, age)) != NULL &&
+	     tombstone->key != NULL;
+	     age++) {
+		if (selector->grant_id == tombstone->grant_id ||
+		    (selector->grant_id == 0 &&
+		     is_of(tombstone->key, selector)))
+			add(selection, tombstone->grant_id, tombstone->key,
+			    tombstone->uid);
+	}
+	DL_FOREACH (core->traces, trace)
+		if (selector->grant_id == trace->grant_id ||
+		    (selector->grant_id == 0 && is_of(trace->key, selector)))
+			add(selection, trace->grant_id, trace->key, trace->uid);
+}
+
+static int id_compare(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+int core_select(const struct core *core, const struct core_caller *caller,
+		const struct core_selector *selector, uint64_t *ret_ids,
+		size_t capacity, struct fairlead_error *ret_error)
+{
+	struct core_selection selection = { .caller = caller,
+					    .ids = ret_ids,
+					    .capacity = capacity };
+	const struct job *job = NULL;
+
+	while ((job = core_select_next(core, selector, job)) != NULL)
+		add(&selection, job->grant_id, job->key, job->uid);
+	add_released(&selection, core, selector);
+	if (selection.count > capacity)
+		selection.count = capacity;
+	if (selection.count == 0 && selection.hidden > 0)
+		return error_set(ret_error, -EPERM,
+				 "the grant belongs to another user");
+	if (selection.count == 0)
+		return error_set(ret_error, -ENOENT,
+				 "no such grant, or its events are not kept "
+				 "any more");
+	qsort(ret_ids, selection.count, sizeof(*ret_ids), id_compare);
+	return (int)selection.count;
+}
+
+static json_t *gone_json(uint64_t grant_id, const char *key, uid_t uid)
+{
+	json_t *item = memory_have(json_object());
+
+	view_number(item, "grant_id", grant_id);
+	view_text(item, "key", key);
+	view_text(item, "state", "gone");
+	view_number(item, "uid", uid);
+	view_set(item, "ids", json_object());
+	view_set(item, "holds", json_array());
+	view_set(item, "waits", json_array());
+	view_set(item, "quarantined", json_object());
+	return item;
+}
+
+/* A grant whose events are kept. */
+static json_t *kept_json(const struct core *core, uint64_t grant_id)
+{
+	const struct tombstone *tombstone =
+		tombstones_find_id(&core->tombstones, grant_id);
+	const struct trace *trace;
+
+	if (tombstone != NULL)
+		return gone_json(grant_id, tombstone->key, tombstone->uid);
+	DL_FOREACH (core->traces, trace)
+		if (trace->grant_id == grant_id)
+			break;
+	return gone_json(grant_id, trace->key, trace->uid);
+}
+
+/* One whose events are not kept: the client knows its key. */
+static int forgotten_add(const struct core *core,
+			 const struct core_caller *caller,
+			 const struct core_selector *selector,
+			 struct view_array *array,
+			 struct fairlead_error *ret_error)
+{
+	const char *key = selector->key == NULL ? "" : selector->key;
+	const struct tombstone *tombstone =
+		selector->job == NULL ? core_select_tombstone(core, selector)
+				      : NULL;
+
+	if (tombstone == NULL)
+		return error_set(ret_error, -ENOENT, "no such grant");
+	if (!core_may_see(caller, key, tombstone->uid))
+		return error_set(ret_error, -EPERM,
+				 "the grant belongs to another user");
+	view_array_add(array,
+		       gone_json(tombstone->grant_id, key, tombstone->uid),
+		       GONE_BYTES);
+	return 0;
+}
+
+/*
+ * Add the grants that are over and are meant. -ENOENT, -EPERM with a text, and
+ * none is added.
+ */
+static int gone_add(const struct core *core, const struct core_caller *caller,
+		    const struct core_selector *selector,
+		    struct view_array *array, struct fairlead_error *ret_error)
+{
+	uint64_t ids[CORE_JOB_GRANTS_MAX];
+	int count = core_select(core, caller, selector, ids,
+				CORE_JOB_GRANTS_MAX, ret_error);
+
+	if (count == -ENOENT)
+		return forgotten_add(core, caller, selector, array, ret_error);
+	for (int i = 0; i < count; i++)
+		if (!view_array_add(array, kept_json(core, ids[i]), GONE_BYTES))
+			break;
+	return count < 0 ? count : 0;
+}
 
 #define JOB_BYTES            512  /* of an item without its node list */
 #define EXPLAIN_BYTES        2048 /* likewise */
@@ -16,27 +186,10 @@
 
 /* --- list --- */
 
-/* Host list of the nodes that have lost the lane; NULL: none has. */
-static char *lost_text(const struct core *core, const struct job *job)
-{
-	_auto_(freep) const char **names = NULL;
-	size_t count = 0;
-
-	for (uint32_t i = 0; i < job->part_count; i++) {
-		if (!part_is_lost(job, &job->parts[i]))
-			continue;
-		if (names == NULL)
-			names = memory_array(job->part_count, sizeof(*names));
-		names[count++] =
-			nodes_at(&core->nodes, job->parts[i].node)->name;
-	}
-	return count == 0 ? NULL : memory_have(hostlist_format(names, count));
-}
-
 static json_t *job_json(const struct core *core, const struct job *job,
 			const char *nodes)
 {
-	_auto_(freep) char *lost = lost_text(core, job);
+	_auto_(freep) char *lost = core_nodes_text(core, job, CORE_NODES_LOST);
 	json_t *item = memory_have(json_object());
 
 	view_number(item, "grant_id", job->grant_id);
@@ -102,7 +255,7 @@ json_t *core_view_list(const struct core *core,
 			array.has_more = true;
 			break;
 		}
-		nodes = core_nodes_text(core, job);
+		nodes = core_nodes_text(core, job, CORE_NODES_ALL);
 		if (!view_array_add(&array, job_json(core, job, nodes),
 				    JOB_BYTES + 2 * strlen(nodes)))
 			break;
@@ -173,7 +326,8 @@ static void wait_add(json_t *waits, const char *what, const char *nodes,
 
 static json_t *waits_json(const struct core *core, const struct job *job)
 {
-	_auto_(freep) char *nodes = core_parts_text(core, job, false);
+	_auto_(freep) char *nodes =
+		core_nodes_text(core, job, CORE_NODES_UNCONFIRMED);
 	json_t *waits = memory_have(json_array());
 
 	if (job->state == JOB_APPLYING)
@@ -224,7 +378,7 @@ int core_view_explain(const struct core *core, const struct core_caller *caller,
 			hidden++;
 			continue;
 		}
-		nodes = core_nodes_text(core, job);
+		nodes = core_nodes_text(core, job, CORE_NODES_ALL);
 		if (!view_array_add(&array, explain_json(core, job, nodes),
 				    EXPLAIN_BYTES + 3 * strlen(nodes)))
 			break;
@@ -233,7 +387,7 @@ int core_view_explain(const struct core *core, const struct core_caller *caller,
 		result = error_set(ret_error, -EPERM,
 				   "the grant belongs to another user");
 	else if (json_array_size(array.items) == 0)
-		result = view_gone(core, caller, selector, &array, ret_error);
+		result = gone_add(core, caller, selector, &array, ret_error);
 	if (result < 0)
 		json_decref(array.items);
 	else
@@ -295,7 +449,7 @@ json_t *core_view_quarantine(const struct core *core, uint64_t after)
 		if (!job->is_quarantined)
 			continue;
 		all.items = memory_have(json_array());
-		all.nodes = core_parts_text(core, job, false);
+		all.nodes = core_nodes_text(core, job, CORE_NODES_UNCONFIRMED);
 		if (all.nodes != NULL &&
 		    strlen(all.nodes) > IDENTIFIER_NODES_MAX) {
 			free(all.nodes);

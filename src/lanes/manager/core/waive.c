@@ -11,10 +11,9 @@
 #include <stdio.h>
 #include <utlist.h>
 
-#include "lanes/manager/core/event.h"
-#include "lanes/manager/core/fleet.h"
-#include "lanes/manager/core/grants.h"
 #include "lanes/manager/core/out.h"
+#include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grant.h"
 
 bool core_operator_check(struct core *core, const struct core_operator *by,
 			 size_t touched, size_t all, const char *what,

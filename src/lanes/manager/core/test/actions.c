@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
-#include "lanes/manager/core/grants.h"
+#include "lanes/manager/core/grant.h"
 #include "lanes/manager/core/test/fixture.h"
 #include "lanes/proto/request.h"
 

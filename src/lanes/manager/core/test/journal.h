@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "base/seam.h"
-#include "lanes/manager/core/memory.h"
+#include "base/memory.h"
 #include "lanes/manager/store/row.h"
 
 struct journal_row {

@@ -11,8 +11,7 @@
 #include <utlist.h>
 
 #include "lanes/manager/core/fleet.h"
-#include "lanes/manager/core/grants.h"
-#include "lanes/manager/core/load.h"
+#include "lanes/manager/core/grant.h"
 #include "lanes/manager/core/record.h"
 #include "lanes/manager/core/test/fixture.h"
 

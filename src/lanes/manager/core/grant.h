@@ -4,7 +4,7 @@
 
 #include "lanes/manager/core/state.h"
 
-/* --- select.c: permissions on grants --- */
+/* --- grant.c: permissions on grants --- */
 
 bool core_may_act(const struct core_caller *caller, const char *key);
 bool core_may_see(const struct core_caller *caller, const char *key,
@@ -17,7 +17,7 @@ struct job *core_select_next(const struct core *core,
 const struct tombstone *core_select_tombstone(
 	const struct core *core, const struct core_selector *selector);
 
-/* --- lane.c: a job as drivers and people see it --- */
+/* A job as drivers and people see it. */
 
 struct interconnect *core_interconnect(struct core *core,
 				       const struct job *job);
@@ -47,10 +47,22 @@ void core_ids_texts(const struct core *core, const struct job *job,
 		    char texts[FAIRLEAD_POOLS_MAX][CORE_IDS_TEXT]);
 /* The same as {"vni":"1024-1025"}. */
 json_t *core_ids_json(const struct core *core, const struct job *job);
-/* Host list of the job's nodes; the caller frees it. */
-char *core_nodes_text(const struct core *core, const struct job *job);
+/* Names of the job's nodes, in their order; the caller frees the array. */
+const char **core_node_names(const struct core *core, const struct job *job);
 
-/* --- grant.c: grants for clients; jobs into and out of the tables --- */
+enum core_nodes {
+	CORE_NODES_ALL,
+	CORE_NODES_UNAPPLIED,
+	CORE_NODES_LOST, /* while the job is active */
+	CORE_NODES_UNCONFIRMED,
+	CORE_NODES_UNREACHABLE, /* unconfirmed, and not up */
+};
+
+/* Host list of those among them; NULL: none. The caller frees it. */
+char *core_nodes_text(const struct core *core, const struct job *job,
+		      enum core_nodes which);
+
+/* Grants for clients; jobs into and out of the tables. */
 
 /* Draw its random bytes; the job is on no disk yet. */
 void core_secret_draw(struct core *core, struct job *job, uint32_t size);
@@ -139,14 +151,13 @@ void core_ids_free(struct core *core, struct job *job);
 /* by: the operator, or NULL. */
 void core_free_event(struct core *core, struct job *job, const char *pool,
 		     const char *ids, const struct core_operator *by);
-/*
- * Host list of the nodes with unconfirmed parts, or of those among them that
- * are not up; NULL: none. The caller frees it.
- */
-char *core_parts_text(const struct core *core, const struct job *job,
-		      bool is_unreachable);
+/* --- retry.c --- */
 
-/* --- grace.c --- */
+/* Ask again for a job's parts, or for reports, after a while. */
+void core_retry_schedule(struct core *core, struct job *job);
+void core_retry_reports(struct core *core);
+void core_retry_tick(struct core *core, uint64_t now_ms);
+uint64_t core_retry_deadline_ms(const struct core *core);
 
 /* A release that has begun waits so long before it asks the nodes. */
 void core_grace_begin(struct core *core, struct job *job, uint32_t grace_ms);
@@ -155,11 +166,3 @@ void core_grace_end(struct core *core, struct job *job);
 void core_grace_settle(struct core *core, struct job *job);
 void core_grace_node_lost(struct core *core, const struct node *node);
 void core_grace_tick(struct core *core, uint64_t now_ms);
-
-/* --- retry.c --- */
-
-/* Ask again for a job's parts, or for reports, after a while. */
-void core_retry_schedule(struct core *core, struct job *job);
-void core_retry_reports(struct core *core);
-void core_retry_tick(struct core *core, uint64_t now_ms);
-uint64_t core_retry_deadline_ms(const struct core *core);
