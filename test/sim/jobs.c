@@ -12,57 +12,8 @@
 #include <string.h>
 #include <utlist.h>
 
-#include "clients.h"
 #include "elan.h"
-#include "fabric.h"
-#include "leader.h"
-#include "node.h"
-#include "oracle.h"
-
-#define GRACE_EVERY 9 /* worlds */
-#define TRIES_MAX   5
-
-enum job_step {
-	STEP_RESERVE,
-	STEP_APPLY,
-	STEP_RUN,
-	STEP_EPILOG,
-	STEP_RELEASE,
-	STEP_HOUSEKEEPING,
-	STEP_OVER,
-};
-
-struct job {
-	struct jobs *jobs;
-	enum client_who who;
-	char name[40]; /* SUBMITTER/JOB */
-	unsigned int attempt;
-	unsigned int tries;
-	uint32_t uid;
-	uint32_t nodes;
-	char interconnect[16];
-	char options[64];
-	unsigned int cores, tasks;
-	uint64_t grant_id;
-	enum job_step step;
-	bool is_waiting;    /* for an answer */
-	unsigned int calls; /* answers that will be given to it */
-	bool is_forgotten;  /* until the end */
-	bool is_trial;
-	bool *ret_done;
-	unsigned int asked; /* local answers that are awaited */
-	uint64_t handle;
-	struct job *prev, *next;
-};
-
-struct jobs {
-	struct world *world;
-	struct job *list;
-	unsigned int left;
-	unsigned int count;
-	uint64_t handle;
-	bool is_ending;
-};
+#include "jobs_internal.h"
 
 static const struct {
 	const char *name;
@@ -81,7 +32,7 @@ static const struct {
 
 static void on_step(void *ctx);
 
-static void step_later(struct job *job, uint64_t delay_ms)
+void job_step_later(struct job *job, uint64_t delay_ms)
 {
 	struct sim_queue *queue = job->jobs->world->queue;
 
@@ -89,432 +40,16 @@ static void step_later(struct job *job, uint64_t delay_ms)
 	job->handle = sim_queue_add(queue, delay_ms, on_step, job);
 }
 
-static void step_to(struct job *job, enum job_step step, uint64_t delay_ms)
+void job_step_to(struct job *job, enum job_step step, uint64_t delay_ms)
 {
 	job->step = step;
 	job->tries = 0;
-	step_later(job, delay_ms);
+	job_step_later(job, delay_ms);
 }
 
-static uint64_t pause_ms(struct job *job)
+uint64_t job_pause_ms(struct job *job)
 {
 	return world_between(job->jobs->world, 50, 4000);
-}
-
-static void key_format(const struct job *job, char key[REQUEST_KEY_MAX + 1])
-{
-	snprintf(key, REQUEST_KEY_MAX + 1, "%s/%u", job->name, job->attempt);
-}
-
-static struct lane *lane_of(const struct job *job)
-{
-	char key[REQUEST_KEY_MAX + 1];
-
-	key_format(job, key);
-	return oracle_lane(job->jobs->world->oracle, key);
-}
-
-static void ask(struct job *job, const char *op, json_t *members_owned,
-		client_answer_fn *done)
-{
-	job->calls++;
-	client_ask(job->jobs->world->clients, job->who, op, members_owned,
-		   false, done, job);
-}
-
-/* --- reserve --- */
-
-static json_t *request_of(const struct job *job, uint32_t nodes, uint32_t uid)
-{
-	char key[REQUEST_KEY_MAX + 1];
-	char text[WORLD_NODES_MAX * 4] = "";
-
-	key_format(job, key);
-	for (unsigned int i = 0; i < WORLD_NODES_MAX; i++) {
-		if (nodes & 1u << i)
-			sprintf(text + strlen(text), "%sn%u", *text ? "," : "",
-				i);
-	}
-	return json_pack("{s:{s:s, s:i, s:i, s:s, s:i, s:i, s:s, s:s}}",
-			 "request", "key", key, "uid", (int)uid, "gid",
-			 (int)uid, "nodes", text, "cores", (int)job->cores,
-			 "tasks", (int)job->tasks, "interconnect",
-			 job->interconnect, "options", job->options);
-}
-
-static uint32_t draw_nodes(struct world *world)
-{
-	uint32_t all = (1u << world->node_count) - 1;
-	uint32_t nodes = 0;
-
-	while (nodes == 0)
-		nodes = (uint32_t)world_below(world, all + 1);
-	/* Smaller jobs are more. */
-	if (world_percent(world, 40) && (nodes & (nodes - 1)) != 0)
-		nodes &= nodes - 1;
-	return nodes;
-}
-
-static void requeue(struct job *job)
-{
-	if (job->jobs->is_ending || world_percent(job->jobs->world, 30)) {
-		step_to(job, STEP_RELEASE, pause_ms(job));
-		return;
-	}
-	job->attempt++;
-	job->grant_id = 0;
-	job->nodes = draw_nodes(job->jobs->world);
-	coverage_hit(job->jobs->world->coverage, "client:requeue");
-	step_to(job, STEP_RESERVE, pause_ms(job));
-}
-
-/* The same key for something else; the manager has to refuse it. */
-static void misuse_done(void *ctx, json_t *answer)
-{
-	struct world *world = ctx;
-	int result = answer == NULL ? -ETIMEDOUT : answer_result(answer);
-
-	if (result == 0)
-		world_fail(world, "a key was given another grant: %s",
-			   json_dumps(answer, JSON_COMPACT));
-}
-
-static void misuse(struct job *job)
-{
-	struct world *world = job->jobs->world;
-	const struct lane *lane = lane_of(job);
-
-	if (lane == NULL || lane->is_unsure || world->is_paused)
-		return;
-	coverage_hit(world->coverage, "client:key-misused");
-	client_ask(world->clients, job->who, "reserve",
-		   request_of(job, job->nodes, job->uid + 7), false,
-		   misuse_done, world);
-}
-
-static void reserve_done(void *ctx, json_t *answer)
-{
-	struct job *job = ctx;
-	struct world *world = job->jobs->world;
-	int result = answer == NULL ? -ETIMEDOUT : answer_result(answer);
-
-	job->calls--;
-	job->is_waiting = false;
-	switch (result) {
-	case 0:
-		job->grant_id = (uint64_t)json_integer_value(
-			json_object_get(answer, "grant_id"));
-		if (world_percent(world, 10)) {
-			coverage_hit(world->coverage, "client:repeats");
-			step_later(job, pause_ms(job));
-			return;
-		}
-		if (world_percent(world, 8))
-			misuse(job);
-		if (world_percent(world, 5)) {
-			coverage_hit(world->coverage, "client:cancels");
-			step_to(job, STEP_RELEASE, pause_ms(job));
-			return;
-		}
-		step_to(job, STEP_APPLY, pause_ms(job));
-		return;
-	case -EHOSTDOWN:
-	case -ENOENT:
-		job->nodes = draw_nodes(world);
-		break;
-	case -ESTALE:
-	case -EEXIST:
-		if (strncmp(answer_error(answer), "the manager", 11) != 0) {
-			requeue(job);
-			return;
-		}
-		break;
-	case -EINVAL:
-	case -E2BIG:
-	case -EPERM:
-		step_to(job, STEP_OVER, 0);
-		return;
-	default:
-		break;
-	}
-	if (++job->tries > TRIES_MAX && !job->is_trial) {
-		step_to(job, STEP_RELEASE, pause_ms(job));
-		return;
-	}
-	step_later(job, world_between(world, 300, 8000));
-}
-
-static void reserve(struct job *job)
-{
-	job->is_waiting = true;
-	ask(job, "reserve", request_of(job, job->nodes, job->uid),
-	    reserve_done);
-}
-
-/* --- apply --- */
-
-static void ignore(void *ctx, json_t *answer)
-{
-	struct job *job = ctx;
-
-	job->calls--;
-}
-
-static void apply_done(void *ctx, json_t *answer)
-{
-	struct job *job = ctx;
-	int result = answer == NULL ? -ETIMEDOUT : answer_result(answer);
-
-	job->calls--;
-	job->is_waiting = false;
-	if (job->step != STEP_APPLY)
-		return;
-	switch (result) {
-	case 0:
-		step_to(job, STEP_RUN, 0);
-		return;
-	case -EREMOTEIO:
-	case -EHOSTUNREACH:
-	case -EINVAL:
-	case -ENOENT:
-	case -ECANCELED:
-		requeue(job);
-		return;
-	case -ESTALE:
-		if (strncmp(answer_error(answer), "the manager", 11) != 0) {
-			requeue(job);
-			return;
-		}
-		break;
-	default:
-		break;
-	}
-	if (++job->tries > TRIES_MAX && !job->is_trial) {
-		step_to(job, STEP_RELEASE, pause_ms(job));
-		return;
-	}
-	step_later(job, pause_ms(job));
-}
-
-static json_t *grant_member(const struct job *job)
-{
-	return json_pack("{s:I}", "grant_id", (json_int_t)job->grant_id);
-}
-
-static void apply(struct job *job)
-{
-	struct world *world = job->jobs->world;
-
-	job->is_waiting = true;
-	ask(job, "apply", grant_member(job), apply_done);
-	if (world_percent(world, 8)) {
-		coverage_hit(world->coverage, "client:applies-twice");
-		ask(job, "apply", grant_member(job), ignore);
-	}
-	if (world_percent(world, 5) && !job->is_trial) {
-		coverage_hit(world->coverage, "client:hurries");
-		step_to(job, STEP_RELEASE, world_below(world, 30));
-	}
-}
-
-/* --- run --- */
-
-/* The owner gets in, and nobody else; some tasks stay too long. */
-static void run_on(struct job *job, struct node *node, const struct lane *lane)
-{
-	struct world *world = job->jobs->world;
-	const struct hardware_service *service =
-		oracle_service_of(world->oracle, node, lane);
-	int result;
-
-	if (service == NULL || service->nic >= FABRIC_DEVICE)
-		return;
-	result = hardware_try(node_hardware(node), lane->uid, service->nic,
-			      service->svc_id);
-	if (result == -EPERM || result == -EKEYREVOKED)
-		world_fail(world, "the owner of '%s' gets %s on %s", lane->key,
-			   strerrorname_np(-result), node_name(node));
-	result = hardware_try(node_hardware(node), lane->uid + 1, service->nic,
-			      service->svc_id);
-	if (result == 0)
-		world_fail(world,
-			   "NOBODY ELSE: another user is let into the lane "
-			   "of '%s'",
-			   lane->key);
-	if (result == -EPERM)
-		coverage_hit(world->coverage, "check:owner-only");
-	if (world_has_fault(world, FAULT_NIC) && !world->is_calm &&
-	    world_percent(world, 8) &&
-	    hardware_hold(node_hardware(node), lane->uid, service->nic,
-			  service->svc_id) == 0)
-		coverage_hit(world->coverage, "fault:lni-held");
-}
-
-static void look_done(void *ctx, struct node *node, json_t *answer)
-{
-	struct job *job = ctx;
-
-	job->calls--;
-	if (answer != NULL && answer_result(answer) == 0)
-		coverage_hit(job->jobs->world->coverage, "node:looked");
-}
-
-/* What a prolog does, and the tasks. */
-static void look_on(struct job *job, struct node *node)
-{
-	json_t *by_name = json_pack("{s:s}", "job", job->name);
-
-	job->calls += 2;
-	node_ask(node, 0, "prolog", json_incref(by_name), look_done, job);
-	node_ask(node, job->uid, "env", by_name, look_done, job);
-}
-
-static void run(struct job *job)
-{
-	struct world *world = job->jobs->world;
-	const struct lane *lane = lane_of(job);
-	uint64_t duration_ms = job->jobs->is_ending
-				       ? pause_ms(job)
-				       : world_between(world, 500, 40000);
-
-	for (unsigned int i = 0; lane != NULL && i < world->node_count; i++) {
-		if (!(job->nodes & 1u << i))
-			continue;
-		run_on(job, world->nodes[i], lane);
-		if (world_percent(world, 20))
-			look_on(job, world->nodes[i]);
-	}
-	if (world_percent(world, 5) && !job->is_trial) {
-		coverage_hit(world->coverage, "client:forgets");
-		job->is_forgotten = true;
-		if (!job->jobs->is_ending)
-			return;
-	}
-	step_to(job, job->who == CLIENT_FLUX ? STEP_EPILOG : STEP_RELEASE,
-		duration_ms);
-}
-
-/* The tasks end; sooner or later. */
-static void on_end_of_tasks(struct job *job)
-{
-	struct world *world = job->jobs->world;
-
-	for (unsigned int i = 0; i < world->node_count; i++) {
-		if ((job->nodes & 1u << i) &&
-		    (world->is_calm || world_percent(world, 50)))
-			hardware_let_go(node_hardware(world->nodes[i]),
-					job->uid);
-	}
-}
-
-/* --- on the nodes --- */
-
-static void local_done(void *ctx, struct node *node, json_t *answer)
-{
-	struct job *job = ctx;
-
-	if (--job->asked > 0)
-		return;
-	job->is_waiting = false;
-	step_to(job, job->step == STEP_EPILOG ? STEP_RELEASE : STEP_OVER,
-		pause_ms(job));
-}
-
-static void ask_nodes(struct job *job, const char *op)
-{
-	struct world *world = job->jobs->world;
-
-	job->is_waiting = true;
-	job->asked = 1;
-	for (unsigned int i = 0; i < world->node_count; i++) {
-		struct node *node = world->nodes[i];
-
-		if (!(job->nodes & 1u << i) || world_percent(world, 10))
-			continue;
-		node_expect_revoke(node, job->name);
-		job->asked++;
-		node_ask(node, 0, op,
-			 json_pack("{s:s, s:i}", "job", job->name, "timeout_ms",
-				   (int)world_below(world, 8000)),
-			 local_done, job);
-	}
-	/* The first one stands for ourselves. */
-	if (job->asked == 1) {
-		job->is_waiting = false;
-		step_to(job,
-			job->step == STEP_EPILOG ? STEP_RELEASE : STEP_OVER,
-			pause_ms(job));
-	} else {
-		job->asked--;
-	}
-}
-
-/* --- release --- */
-
-static void release_done(void *ctx, json_t *answer)
-{
-	struct job *job = ctx;
-	struct world *world = job->jobs->world;
-	int result = answer == NULL ? -ETIMEDOUT : answer_result(answer);
-
-	job->calls--;
-	job->is_waiting = false;
-	if (job->step != STEP_RELEASE)
-		return;
-	if (result == 0 || result == -ENOENT) {
-		if (world_percent(world, 8) && result == 0)
-			misuse(job);
-		step_to(job,
-			job->who == CLIENT_FLUX && world_percent(world, 40)
-				? STEP_HOUSEKEEPING
-				: STEP_OVER,
-			pause_ms(job));
-		return;
-	}
-	step_later(job, pause_ms(job));
-}
-
-static json_t *selection(const struct job *job)
-{
-	struct world *world = job->jobs->world;
-	char key[REQUEST_KEY_MAX + 1];
-
-	key_format(job, key);
-	if (job->attempt > 0 || job->grant_id == 0 || job->is_forgotten ||
-	    job->tries > 0 || world_percent(world, 30))
-		return json_pack("{s:s}", "job", job->name);
-	if (world_percent(world, 50))
-		return json_pack("{s:s}", "key", key);
-	return grant_member(job);
-}
-
-/*
- * In some worlds nodes may have time to take the lane back by themselves. The
- * others draw nothing for it, so that they are what they were.
- */
-static json_t *release_members(const struct job *job)
-{
-	struct world *world = job->jobs->world;
-	json_t *members = selection(job);
-
-	if (world->options.seed % GRACE_EVERY == 0 && world_percent(world, 50))
-		json_object_set_new(members, "grace",
-				    json_integer(world_below(world, 40)));
-	return members;
-}
-
-static void release(struct job *job)
-{
-	struct world *world = job->jobs->world;
-
-	on_end_of_tasks(job);
-	job->is_waiting = true;
-	ask(job, "release", release_members(job), release_done);
-	job->tries++;
-	if (world_percent(world, 8)) {
-		coverage_hit(world->coverage, "client:releases-twice");
-		ask(job, "release", selection(job), ignore);
-	}
 }
 
 /* --- what they may not --- */
@@ -541,18 +76,18 @@ static void trespass(struct job *job)
 	case 0:
 		if (job->grant_id > 0)
 			client_ask(world->clients, who, "apply",
-				   grant_member(job), true, refused_done,
+				   job_grant_member(job), true, refused_done,
 				   world);
 		break;
 	case 1:
 		/* Of what is released long ago no owner is remembered. */
 		if (job->grant_id > 0)
 			client_ask(world->clients, who, "release",
-				   grant_member(job), true, NULL, NULL);
+				   job_grant_member(job), true, NULL, NULL);
 		break;
 	case 2:
 		client_ask(world->clients, who, "reserve",
-			   request_of(job, job->nodes, job->uid), true,
+			   job_request(job, job->nodes, job->uid), true,
 			   refused_done, world);
 		break;
 	default:
@@ -583,33 +118,33 @@ static void on_step(void *ctx)
 
 	job->handle = 0;
 	if (world->is_paused) {
-		step_later(job, 1000);
+		job_step_later(job, 1000);
 		return;
 	}
 	if (world_percent(world, 3) && !job->is_trial)
 		trespass(job);
 	switch (job->step) {
 	case STEP_RESERVE:
-		reserve(job);
+		job_reserve(job);
 		break;
 	case STEP_APPLY:
-		apply(job);
+		job_apply(job);
 		break;
 	case STEP_RUN:
-		run(job);
+		job_run(job);
 		break;
 	case STEP_EPILOG:
-		ask_nodes(job, "epilog");
+		job_ask_nodes(job, "epilog");
 		break;
 	case STEP_RELEASE:
-		release(job);
+		job_release(job);
 		break;
 	case STEP_HOUSEKEEPING:
-		ask_nodes(job, "housekeeping");
+		job_ask_nodes(job, "housekeeping");
 		break;
 	case STEP_OVER:
 		if (job->calls > 0)
-			step_later(job, 1000);
+			job_step_later(job, 1000);
 		else
 			over(job);
 		break;
@@ -643,7 +178,7 @@ static struct job *job_create(struct jobs *jobs)
 	snprintf(job->name, sizeof(job->name), "%s/J%u", client_name(job->who),
 		 ++jobs->count);
 	job->uid = 1000 + (uint32_t)world_below(world, 3) * 100;
-	job->nodes = draw_nodes(world);
+	job->nodes = job_draw_nodes(world);
 	job->cores = 1 + (unsigned int)world_below(world, 8);
 	job->tasks = 1;
 	strcpy(job->interconnect, "slingshot");
@@ -664,43 +199,22 @@ static struct job *job_create(struct jobs *jobs)
 /* Requests that are wrong in themselves. */
 static void ask_nonsense(struct jobs *jobs)
 {
+	static const char *const wrong[] = {
+		"{\"nodes\": \"n99\"}",   "{\"key\": \"slurm/X Y/0\"}",
+		"{\"nodes\": \"n0,n0\"}", "{\"interconnect\": \"myrinet\"}",
+		"{\"cores\": 0}",         "{\"colour\": 3}",
+	};
 	struct world *world = jobs->world;
-	json_t *request = NULL;
+	json_t *members =
+		json_pack("{s:{s:s, s:i, s:i, s:s}}", "request", "key",
+			  "slurm/X/0", "uid", 1, "gid", 1, "nodes", "n0");
+	const char *text =
+		wrong[world_below(world, sizeof(wrong) / sizeof(wrong[0]))];
 
 	coverage_hit(world->coverage, "client:asks-nonsense");
-	switch (world_below(world, 6)) {
-	case 0:
-		request = json_pack("{s:{s:s, s:i, s:i, s:s}}", "request",
-				    "key", "slurm/X/0", "uid", 1, "gid", 1,
-				    "nodes", "n99");
-		break;
-	case 1:
-		request = json_pack("{s:{s:s, s:i, s:i, s:s}}", "request",
-				    "key", "slurm/X Y/0", "uid", 1, "gid", 1,
-				    "nodes", "n0");
-		break;
-	case 2:
-		request = json_pack("{s:{s:s, s:i, s:i, s:s}}", "request",
-				    "key", "slurm/X/0", "uid", 1, "gid", 1,
-				    "nodes", "n0,n0");
-		break;
-	case 3:
-		request = json_pack("{s:{s:s, s:i, s:i, s:s, s:s}}", "request",
-				    "key", "slurm/X/0", "uid", 1, "gid", 1,
-				    "nodes", "n0", "interconnect", "myrinet");
-		break;
-	case 4:
-		request = json_pack("{s:{s:s, s:i, s:i, s:s, s:i}}", "request",
-				    "key", "slurm/X/0", "uid", 1, "gid", 1,
-				    "nodes", "n0", "cores", 0);
-		break;
-	default:
-		request = json_pack("{s:{s:s, s:i, s:i, s:s, s:i}}", "request",
-				    "key", "slurm/X/0", "uid", 1, "gid", 1,
-				    "nodes", "n0", "colour", 3);
-		break;
-	}
-	client_ask(world->clients, CLIENT_SLURM, "reserve", request, true,
+	json_object_update_new(json_object_get(members, "request"),
+			       json_loads(text, 0, NULL));
+	client_ask(world->clients, CLIENT_SLURM, "reserve", members, true,
 		   refused_done, world);
 }
 
@@ -721,7 +235,7 @@ static void on_arrival(void *ctx)
 	if (world_percent(world, 2))
 		client_restart(world->clients, (enum client_who)world_below(
 						       world, CLIENT_COUNT));
-	step_to(job_create(jobs), STEP_RESERVE, 0);
+	job_step_to(job_create(jobs), STEP_RESERVE, 0);
 	jobs->handle = sim_queue_add(world->queue, world_below(world, 4000),
 				     on_arrival, jobs);
 }
@@ -755,7 +269,7 @@ void jobs_end(struct jobs *jobs)
 		if (job->is_waiting)
 			continue;
 		if (job->step < STEP_EPILOG)
-			step_to(job, STEP_RELEASE, pause_ms(job));
+			job_step_to(job, STEP_RELEASE, job_pause_ms(job));
 	}
 }
 
@@ -769,7 +283,7 @@ void jobs_try(struct jobs *jobs, bool *is_done)
 	strcpy(job->interconnect, "slingshot");
 	strcpy(job->options, "vnis=2");
 	job->tasks = 1;
-	step_to(job, STEP_RESERVE, 0);
+	job_step_to(job, STEP_RESERVE, 0);
 }
 
 void jobs_destroy(struct jobs *jobs)

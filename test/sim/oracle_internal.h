@@ -77,3 +77,27 @@ const struct service *oracle_find_id(const struct oracle *oracle, uint32_t id,
 /* The same of its program, on any node. */
 const struct service *oracle_find_program(const struct oracle *oracle,
 					  const struct lane *lane);
+
+/* --- what the manager says of a grant: oracle_grant.c --- */
+
+/* What the manager's answer says of it. */
+void oracle_lane_fill(struct oracle *oracle, struct lane *lane,
+		      const json_t *public);
+void oracle_reserved(struct oracle *oracle, const json_t *request, int result,
+		     const json_t *answer);
+void oracle_applied(struct oracle *oracle, const json_t *request, int result,
+		    const json_t *answer);
+
+/* --- members of a message; "" and 0 where there is none --- */
+
+static inline const char *text_of(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text == NULL ? "" : text;
+}
+
+static inline uint64_t number_of(const json_t *object, const char *name)
+{
+	return (uint64_t)json_integer_value(json_object_get(object, name));
+}
