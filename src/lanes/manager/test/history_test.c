@@ -9,6 +9,10 @@
 #include <string.h>
 
 #define LINES_MAX 16
+/* A line; the context is members. */
+#define EVENT(time, name, context)                   \
+	"{\"timestamp\":" #time ",\"name\":\"" #name \
+	"\",\"context\":{" context "}}"
 
 /* What these lines show of an item; ended by NULL. */
 static json_t *shown(const char *const *lines)
@@ -42,17 +46,14 @@ static void assert_json(const json_t *item, const char *member,
 static void a_successful_release_is_shown(void **state)
 {
 	json_t *item = shown((const char *const[]){
-		"{\"timestamp\":10.5,\"name\":\"request\",\"context\":{\"key\":"
-		"\"a/b/0\",\"nodes\":\"n[0-1]\",\"interconnect\":\"slingshot\","
-		"\"options\":\"vnis=2\"}}",
-		"{\"timestamp\":11.5,\"name\":\"applied\",\"context\":{}}",
-		"{\"timestamp\":12.5,\"name\":\"release\",\"context\":{"
-		"\"reason\":\"request\"}}",
-		"{\"timestamp\":13.5,\"name\":\"revoked\",\"context\":{"
-		"\"nodes\":2"
-		"}}",
-		"{\"timestamp\":13.5,\"name\":\"free\",\"context\":{\"pool\":"
-		"\"vni\",\"ids\":\"1024-1025\"}}",
+		EVENT(10.5, request,
+		      "\"key\":\"a/b/0\",\"nodes\":\"n[0-1]\","
+		      "\"interconnect\":\"slingshot\","
+		      "\"options\":\"vnis=2\""),
+		EVENT(11.5, applied, ""),
+		EVENT(12.5, release, "\"reason\":\"request\""),
+		EVENT(13.5, revoked, "\"nodes\":2"),
+		EVENT(13.5, free, "\"pool\":\"vni\",\"ids\":\"1024-1025\""),
 		NULL });
 
 	assert_json(item, "outcome", "\"released\"");
@@ -73,14 +74,11 @@ static void a_successful_release_is_shown(void **state)
 static void a_failure_is_shown_with_its_reason(void **state)
 {
 	json_t *item = shown((const char *const[]){
-		"{\"timestamp\":10.5,\"name\":\"request\",\"context\":{}}",
-		"{\"timestamp\":11.5,\"name\":\"exception\",\"context\":{"
-		"\"severity\":1,\"note\":\"a warning\"}}",
-		"{\"timestamp\":11.5,\"name\":\"exception\",\"context\":{"
-		"\"severity\":0,\"note\":\"no room on n1\"}}",
-		"{\"timestamp\":12.5,\"name\":\"release\",\"context\":{"
-		"\"reason\":\"apply-failed\"}}",
-		NULL });
+		EVENT(10.5, request, ""),
+		EVENT(11.5, exception, "\"severity\":1,\"note\":\"a warning\""),
+		EVENT(11.5, exception,
+		      "\"severity\":0,\"note\":\"no room on n1\""),
+		EVENT(12.5, release, "\"reason\":\"apply-failed\""), NULL });
 
 	assert_json(item, "outcome", "\"failed\"");
 	assert_json(item, "failure", "\"no room on n1\"");
@@ -92,15 +90,10 @@ static void a_failure_is_shown_with_its_reason(void **state)
 static void what_came_after_the_end_is_shown(void **state)
 {
 	json_t *item = shown((const char *const[]){
-		"{\"timestamp\":10.5,\"name\":\"revoked\",\"context\":{}}",
-		"{\"timestamp\":11.5,\"name\":\"free\",\"context\":{\"pool\":"
-		"\"vni\",\"ids\":\"1024\"}}",
-		"{\"timestamp\":12.5,\"name\":\"confirm\",\"context\":{"
-		"\"nodes\":"
-		"\"n7\",\"how\":\"fenced\"}}",
-		"{\"timestamp\":12.5,\"name\":\"free\",\"context\":{\"pool\":"
-		"\"vni\",\"ids\":\"1030\"}}",
-		NULL });
+		EVENT(10.5, revoked, ""),
+		EVENT(11.5, free, "\"pool\":\"vni\",\"ids\":\"1024\""),
+		EVENT(12.5, confirm, "\"nodes\":\"n7\",\"how\":\"fenced\""),
+		EVENT(12.5, free, "\"pool\":\"vni\",\"ids\":\"1030\""), NULL });
 
 	assert_json(item, "ended", "10.5");
 	assert_json(item, "gone", "12.5");

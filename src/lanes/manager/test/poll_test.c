@@ -98,6 +98,16 @@ static bool take_look(struct bed_node *node, struct look *ret_look)
 	return true;
 }
 
+/* The one that reaches the node within that time. */
+static struct look look_after(struct bed_node *node, uint64_t duration_ms)
+{
+	struct look look;
+
+	wait_ms(node, duration_ms);
+	assert_true(take_look(node, &look));
+	return look;
+}
+
 static void say(struct bed_node *node, const struct look *look,
 		struct confirm confirm,
 		const struct registration_object *object,
@@ -148,13 +158,11 @@ static void what_is_gone_is_free_without_a_registration(void **state)
 
 	up_with(bed, "n0", &foreign_1024, &node);
 	assert_withheld(bed, "1024");
-	wait_ms(&node, REPORTED_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, REPORTED_MS);
 	answer(&node, &look, &foreign_1024, &usable);
 	assert_int_equal(bed->commit_count, 0);
 	assert_withheld(bed, "1024");
-	wait_ms(&node, REPORTED_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, REPORTED_MS);
 	answer(&node, &look, NULL, &usable);
 	assert_withheld(bed, "");
 	/* And it is so on the disk. */
@@ -192,15 +200,13 @@ static void node_list_has_what_nodes_last_said_of_their_drivers(void **state)
 
 	up_with(bed, "n0", NULL, &node);
 	assert_detail(bed, "");
-	wait_ms(&node, LOOK_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, LOOK_MS);
 	strcpy(better.detail, "enforcement\anft");
 	answer(&node, &look, NULL, &better);
 	assert_detail(bed, "enforcement?nft");
 	/* What is too long for the list is left out of it. */
 	memset(better.detail, '"', DRIVER_DETAIL_MAX);
-	wait_ms(&node, LOOK_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, LOOK_MS);
 	answer(&node, &look, NULL, &better);
 	better.detail[DRIVER_DETAIL_MAX] = '\0';
 	assert_detail(bed, better.detail);
@@ -260,8 +266,7 @@ static void what_is_new_is_withheld_without_a_registration(void **state)
 	struct look look;
 
 	up_with(bed, "n0", NULL, &node);
-	wait_ms(&node, LOOK_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, LOOK_MS);
 	answer(&node, &look, &foreign_1024, &usable);
 	assert_withheld(bed, "1024");
 	bed_crash(bed);
@@ -269,26 +274,33 @@ static void what_is_new_is_withheld_without_a_registration(void **state)
 	assert_withheld(bed, "1024");
 }
 
+/* A grant of this node, and what it says to the apply. */
+static uint64_t apply_on(struct bed_node *node, uint64_t client, int result)
+{
+	struct bed *bed = node->bed;
+	uint64_t grant_id = bed_reserve(bed, client, "slurm/1/0", node->name);
+
+	bed_ask(bed, client, "apply", "{s:I}", "grant_id",
+		(json_int_t)grant_id);
+	bed_commit(bed);
+	bed_node_obey(node, COMMAND_APPLY, result);
+	bed_commit(bed);
+	return grant_id;
+}
+
 static void a_lane_that_is_in_the_way_is_looked_at_at_once(void **state)
 {
 	struct bed *bed = *state;
 	uint64_t client = bed_client(bed, BED_ROOT);
 	struct bed_node node;
-	uint64_t grant_id;
 	struct look look;
 
 	up_with(bed, "n0", NULL, &node);
-	grant_id = bed_reserve(bed, client, "slurm/1/0", "n0");
-	bed_ask(bed, client, "apply", "{s:I}", "grant_id",
-		(json_int_t)grant_id);
-	bed_commit(bed);
-	bed_node_obey(&node, COMMAND_APPLY, -EEXIST);
-	bed_commit(bed);
+	apply_on(&node, client, -EEXIST);
 	bed_node_obey(&node, COMMAND_REVOKE, 0);
 	bed_commit(bed);
 	bed_expect_done(bed, client, -EREMOTEIO);
-	wait_ms(&node, 2 * SECOND_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, 2 * SECOND_MS);
 	answer(&node, &look, &foreign_1024, &usable);
 	assert_withheld(bed, "1024");
 }
@@ -302,12 +314,7 @@ static void what_is_forced_is_looked_at_at_once(void **state)
 	struct look look;
 
 	up_with(bed, "n0", NULL, &node);
-	grant_id = bed_reserve(bed, client, "slurm/1/0", "n0");
-	bed_ask(bed, client, "apply", "{s:I}", "grant_id",
-		(json_int_t)grant_id);
-	bed_commit(bed);
-	bed_node_obey(&node, COMMAND_APPLY, 0);
-	bed_commit(bed);
+	grant_id = apply_on(&node, client, 0);
 	bed_expect_done(bed, client, 0);
 	bed_ask(bed, client, "release", "{s:I}", "grant_id",
 		(json_int_t)grant_id);
@@ -325,8 +332,7 @@ static void what_is_forced_is_looked_at_at_once(void **state)
 	bed_commit(bed);
 	bed_expect_done(bed, client, 0);
 	assert_withheld(bed, "1024");
-	wait_ms(&node, 2 * SECOND_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, 2 * SECOND_MS);
 	answer(&node, &look, NULL, &usable);
 	assert_withheld(bed, "");
 }
@@ -339,8 +345,7 @@ static void what_answers_nothing_changes_nothing(void **state)
 	struct look look;
 
 	up_with(bed, "n0", &foreign_1024, &node);
-	wait_ms(&node, REPORTED_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, REPORTED_MS);
 	wrong = look.confirm;
 	wrong.sequence--;
 	say(&node, &look, wrong, NULL, &usable);
@@ -354,20 +359,17 @@ static void what_answers_nothing_changes_nothing(void **state)
 	/* It was the answer; it is not one twice. */
 	say(&node, &look, look.confirm, NULL, &usable);
 	assert_withheld(bed, "1024");
-	wait_ms(&node, REPORTED_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, REPORTED_MS);
 	look.confirm.result = -E2BIG;
 	answer(&node, &look, NULL, &usable);
 	assert_withheld(bed, "1024");
 	/* Of an earlier boot. */
-	wait_ms(&node, REPORTED_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, REPORTED_MS);
 	look.confirm.incarnation[0]++;
 	answer(&node, &look, NULL, &usable);
 	assert_withheld(bed, "1024");
 	/* Bytes that are no list. */
-	wait_ms(&node, REPORTED_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, REPORTED_MS);
 	look.confirm.answer = (const uint8_t *)"{}";
 	look.confirm.answer_size = 2;
 	bed_node_answer(&node, look.round, &look.confirm);
@@ -381,8 +383,7 @@ static void who_does_not_answer_is_asked_again(void **state)
 	struct look look;
 
 	up_with(bed, "n0", &foreign_1024, &node);
-	wait_ms(&node, REPORTED_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, REPORTED_MS);
 	/* Until the question is over, and then by a new one. */
 	wait_ms(&node, REPORTED_MS + 10 * SECOND_MS);
 	while (take_look(&node, &look) && look.round->is_over)
@@ -433,8 +434,7 @@ static void an_answer_from_before_a_revoke_is_not_taken(void **state)
 	uint8_t *bytes;
 
 	up_with(bed, "n0", &foreign_1024, &node);
-	wait_ms(&node, REPORTED_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, REPORTED_MS);
 	strcpy(own.node, node.name);
 	memcpy(own.incarnation, node.incarnation, INCARNATION_SIZE);
 	own.grant_id = 1;
@@ -447,8 +447,7 @@ static void an_answer_from_before_a_revoke_is_not_taken(void **state)
 	answer(&node, &look, NULL, &usable);
 	assert_withheld(bed, "1024");
 	/* It is asked again at once. */
-	wait_ms(&node, 2 * SECOND_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, 2 * SECOND_MS);
 	answer(&node, &look, NULL, &usable);
 	assert_withheld(bed, "");
 }
@@ -486,14 +485,12 @@ static void an_idle_node_shows_that_it_follows_a_rotation(void **state)
 	assert_int_equal(bed_node_asked_count(&node), 0);
 	activate(bed);
 	assert_int_equal(shown_key(bed, "n0"), 0);
-	wait_ms(&node, 2 * SECOND_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, 2 * SECOND_MS);
 	assert_int_equal(look.key_id, 2);
 	/* It obeys the new key, and has a file from before: asked again. */
 	answer(&node, &look, NULL, &usable);
 	assert_int_equal(shown_key(bed, "n0"), 0);
-	wait_ms(&node, 3 * SECOND_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, 3 * SECOND_MS);
 	follow(&node);
 	answer(&node, &look, NULL, &usable);
 	assert_int_equal(shown_key(bed, "n0"), 2);
@@ -505,8 +502,7 @@ static void an_idle_node_shows_that_it_follows_a_rotation(void **state)
 	bed_node_reconnect(&node);
 	bed_node_register(&node);
 	assert_int_equal(shown_key(bed, "n0"), 0);
-	wait_ms(&node, 3 * SECOND_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, 3 * SECOND_MS);
 	answer(&node, &look, NULL, &usable);
 	assert_int_equal(shown_key(bed, "n0"), 2);
 }
@@ -518,15 +514,13 @@ static void an_answer_to_the_old_key_shows_nothing_of_the_new_one(void **state)
 	struct look look;
 
 	up_with(bed, "n0", &foreign_1024, &node);
-	wait_ms(&node, REPORTED_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, REPORTED_MS);
 	assert_int_equal(look.key_id, 1);
 	activate(bed);
 	follow(&node);
 	answer(&node, &look, &foreign_1024, &usable);
 	assert_int_equal(shown_key(bed, "n0"), 0);
-	wait_ms(&node, 3 * SECOND_MS);
-	assert_true(take_look(&node, &look));
+	look = look_after(&node, 3 * SECOND_MS);
 	assert_int_equal(look.key_id, 2);
 	answer(&node, &look, &foreign_1024, &usable);
 	assert_int_equal(shown_key(bed, "n0"), 2);

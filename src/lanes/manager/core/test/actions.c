@@ -100,12 +100,14 @@ struct core_inventory_grant inventory_of(struct fixture *fixture,
 	struct job *job = jobs_find(&fixture->core->jobs, grant_id);
 
 	assert_non_null(job);
+	assert_true(job->id_count <= FIXTURE_IDS_MAX);
+	memcpy(fixture->held_ids, job->ids, job->id_count * sizeof(*job->ids));
 	return (struct core_inventory_grant){
 		.grant_id = grant_id,
 		.state = 2,
 		.driver = core_interconnect(fixture->core, job)->driver->name,
 		.id_count = job->id_count,
-		.ids = job->ids,
+		.ids = fixture->held_ids,
 	};
 }
 

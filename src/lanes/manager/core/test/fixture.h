@@ -18,7 +18,8 @@
 #include "sim/clock.h"
 #include "sim/rng.h"
 
-#define SETTINGS_MAX 4
+#define SETTINGS_MAX    4
+#define FIXTURE_IDS_MAX 16
 
 struct given_reply {
 	uint64_t token;
@@ -104,6 +105,7 @@ struct fixture {
 	size_t look_count;
 	struct edge_count *edges;
 	uint64_t last_token;
+	uint32_t held_ids[FIXTURE_IDS_MAX]; /* of inventory_of() */
 };
 
 extern const struct core_caller root;
@@ -153,7 +155,7 @@ void node_up_with(struct fixture *fixture, const char *node,
 		  const struct core_inventory_grant *grants, size_t count);
 /* It is asked what it has, and says nothing but its place. */
 void node_observe(struct fixture *fixture, const char *node);
-/* The grant as a node would report it. */
+/* The grant as a node would report it; good until the next one. */
 struct core_inventory_grant inventory_of(struct fixture *fixture,
 					 uint64_t grant_id);
 void confirm(struct fixture *fixture, const char *node, uint64_t grant_id,

@@ -134,14 +134,12 @@ static void what_is_forced_is_withheld_until_the_node_is_rid_of_it(void **state)
 	struct core_inventory_grant grant;
 	struct core_registration seen = { .node = "n0", .version = "1" };
 	struct fairlead_error error;
-	uint32_t ids[1] = { 1024 };
 	uint64_t id;
 
 	nodes_up(f, 2);
 	id = released_busy(f, "slurm/1/0", "n[0-1]", "");
 	core_node_lost(f->core, "n1");
 	grant = inventory_of(f, id);
-	grant.ids = ids;
 	assert_int_equal(force_ids(f, "1024"), 0);
 	assert_string_equal(answered(f, "freed"), "");
 	assert_string_equal(answered(f, "withheld"), "1024");
@@ -171,13 +169,11 @@ static void who_is_forced_to_give_some_back_is_asked_for_all(void **state)
 {
 	struct fixture *f = *state;
 	struct core_inventory_grant grant;
-	uint32_t ids[2] = { 1024, 1025 };
 	uint64_t id;
 
 	nodes_up(f, 1);
 	id = released_busy(f, "slurm/1/0", "n0", "vnis=2");
 	grant = inventory_of(f, id);
-	grant.ids = ids;
 	confirm(f, "n0", id, -EBUSY, "in use");
 	assert_int_equal(force_ids(f, "1025"), 0);
 	assert_string_equal(answered(f, "withheld"), "1025");
@@ -199,13 +195,11 @@ static void a_word_for_some_is_proven_wrong_by_who_comes_back(void **state)
 {
 	struct fixture *f = *state;
 	struct core_inventory_grant grant;
-	uint32_t ids[2] = { 1024, 1025 };
 	uint64_t id;
 
 	nodes_up(f, 1);
 	id = released_busy(f, "slurm/1/0", "n0", "vnis=2");
 	grant = inventory_of(f, id);
-	grant.ids = ids;
 	core_node_lost(f->core, "n0");
 	assert_int_equal(waive_ids(f, "fake", "vni", "1025"), 0);
 	assert_string_equal(vnis(f, "free"), "1025-1039");
@@ -266,14 +260,11 @@ static void a_word_that_was_wrong_comes_out(void **state)
 {
 	struct fixture *f = *state;
 	struct core_inventory_grant grant;
-	uint32_t ids[1];
 	uint64_t id;
 
 	nodes_up(f, 1);
 	id = released_busy(f, "slurm/1/0", "n0", "");
 	grant = inventory_of(f, id);
-	ids[0] = grant.ids[0];
-	grant.ids = ids;
 	core_node_lost(f->core, "n0");
 	core_node_fence(f->core, &operator_plain, "n0", 99);
 	assert_true(is_gone(f, id));
