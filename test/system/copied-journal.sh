@@ -27,9 +27,7 @@ knows_epoch() { # knows_epoch EPOCH
 grant=$(reserve jm/run 'n[0-1]')
 fairlead apply "$grant"
 first=$(json_of status | gojq .epoch)
-pid=$(pid_of manager)
-kill "$pid"
-wait_for is_gone "$pid"
+kill_pid -TERM "$(pid_of manager)"
 cp -a "$state" "$work/copy"
 
 it 'a second manager on a copy of the journal warns in each answer, and makes no lane'

@@ -310,9 +310,10 @@ is_gone() { # is_gone PID: or only waits for its parent
 	return 1
 }
 
-kill_pid() { # kill_pid PID: and wait until it is gone
-	kill -9 "$1"
-	wait_for is_gone "$1"
+kill_pid() { # kill_pid [SIGNAL] PID: and wait until it is gone
+	[ $# -eq 2 ] || set -- -KILL "$1"
+	kill "$1" "$2"
+	wait_for is_gone "$2"
 }
 
 kill_manager() {
@@ -471,10 +472,7 @@ expect_clean() {
 # The journal's events, replayed, are what its tables say. The manager is
 # stopped for it, and started again.
 expect_replay() {
-	local pid
-	pid=$(pid_of manager)
-	kill "$pid"
-	wait_for is_gone "$pid"
+	kill_pid -TERM "$(pid_of manager)"
 	expect_exit 0 on manager -- "$fairleadd" --check-journal --config "$config"
 	restart manager
 }

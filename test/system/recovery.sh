@@ -28,10 +28,7 @@ refuses_to_start() { # refuses_to_start REGEX...: of what it says
 	done
 }
 stop_manager() {
-	local pid
-	pid=$(pid_of manager)
-	kill "$pid"
-	wait_for is_gone "$pid"
+	kill_pid -TERM "$(pid_of manager)"
 }
 
 active=$(reserve jm/active 'n[0-1]' -o vnis=2)

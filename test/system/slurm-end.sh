@@ -23,8 +23,6 @@ cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1027 -s manager.revoke_timeo
 	-s node.epilog_timeout=1 -s node.housekeeping_timeout=2 \
 	-s "manager.drain_command=$work/drain" -s "manager.undrain_command=$work/undrain"
 slurm_up 4
-shared=$work/shared # of the hooks and tasks of all users
-mkdir -m 777 "$shared"
 
 submit() { # submit [OPTION...]: alice's, that stays; into $job
 	rm -f "$shared/tasks"
@@ -125,38 +123,28 @@ rm "$shared/go-on"
 expect_slurm_clean 4
 
 it 'one that is cancelled before its lane is asked for'
-cat >"$slurm/prolog-slurmctld.before" <<END
-touch $shared/at-prolog; until [ -e $shared/go-on ]; do sleep 0.05; done
-END
+hold_at prolog-slurmctld
 submit -N2
-wait_for test -e "$shared/at-prolog"
+wait_for test -e "$shared/at-prolog-slurmctld"
 slurm_client scancel "$job"
-touch "$shared/go-on"
-rm "$slurm/prolog-slurmctld.before"
+go_on prolog-slurmctld
 wait_for is_job "$job" CANCELLED
 expect_slurm_clean 4
 test ! -e "$shared/tasks" || fail 'it ran'
 
 it 'one that is cancelled while the Prologs of its nodes run, which drains none'
-rm -f "$shared/go-on"
-cat >"$slurm/prolog.before" <<END
-touch $shared/at-\$SLURMD_NODENAME; until [ -e $shared/go-on ]; do sleep 0.05; done
-END
+hold_at prolog
 submit -N2 -w n0,n1
-wait_for test -e "$shared/at-n0" -a -e "$shared/at-n1"
+wait_for test -e "$shared/at-prolog-n0" -a -e "$shared/at-prolog-n1"
 slurm_client scancel "$job"
 wait_for ran_hook epilog-slurmctld "$job" 0
-touch "$shared/go-on"
-rm "$slurm/prolog.before"
+go_on prolog
 wait_for is_job "$job" CANCELLED
 wait_for ran_hook prolog "$job" 0 n0
 wait_for ran_hook prolog "$job" 0 n1
 expect_slurm_clean 4
 test ! -e "$shared/tasks" || fail 'it ran'
 
-is_state() { # is_state JOB STATE: of its grant
-	[ "$(job_state "slurm/$1")" = "$2" ]
-}
 is_ending() { # is_ending JOB: Slurm has ended it, and its PrologSlurmctld
 	[[ $(slurm_job "$1" JobState) = @(COMPLETING|CANCELLED) ]] &&
 		! pgrep -fx "/bin/sh $slurm/prolog-slurmctld"
@@ -166,15 +154,12 @@ cancel_while_applying() { # a job of n0 and n1, whose daemon hangs until then
 	guard=$(guard_pid n1)
 	kill -STOP "$guard"
 	submit -N2 -w n0,n1
-	wait_for is_state "$job" applying
+	wait_for is_state applying
 	slurm_client scancel "$job"
 	wait_for is_ending "$job"
 	kill -CONT "$guard"
 	wait_for is_job "$job" CANCELLED
 	test ! -e "$shared/tasks" || fail 'it ran'
-}
-reconcile() { # as its timer does it
-	expect_exit 0 on manager -- fairlead reconcile --slurm --config "$config"
 }
 
 it 'one that is cancelled while nodes make its lane'
@@ -187,7 +172,7 @@ it 'and where scancel ends EpilogSlurmctld too, reconcile takes the lane back'
 echo 'kill -KILL $$' >"$slurm/epilog-slurmctld.before"
 cancel_while_applying
 rm "$slurm/epilog-slurmctld.before"
-wait_for is_state "$job" active
+wait_for is_state active
 reconcile
 expect_out "slurm/$job/0 .*released"
 expect_slurm_clean 4

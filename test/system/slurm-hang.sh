@@ -11,8 +11,6 @@ need_slurm
 cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1031 -s manager.apply_timeout=30 \
 	-s manager.revoke_timeout=2 -s node.epilog_timeout=5
 slurm_up 4
-shared=$work/shared # of the hooks and tasks of all users
-mkdir -m 777 "$shared"
 # The end of a job need not wait for a node that hangs: read at each call.
 sed -i '/^slurm {/a grace = 1' "$config"
 cp "$config" "$work/settings"
@@ -29,17 +27,11 @@ expect_runs() { # expect_runs TASKS: the job does now, and ends well
 	wait_for is_job "$job" COMPLETED
 	expect_slurm_clean 4
 }
-is_state() { # is_state STATE: of the job's grant
-	[ "$(job_state "slurm/$job")" = "$1" ]
-}
 has_ended() { # has_ended HOOK [NODE]: the job's, well or not
 	grep -q "^$1 $job [01] ${2:-}" "$slurm/log/hooks"
 }
 is_held() {
 	[ "$(slurm_job "$job" JobState) $(slurm_job "$job" Priority)" = 'PENDING 0' ]
-}
-comment() {
-	slurm_client scontrol show job "$job" | sed -n 's/^ *AdminComment=//p'
 }
 hurry() { # hurry HOOK [NODE]: it soon loses patience
 	echo "[ \"\$SLURMD_NODENAME\" != '${2:-}' ] || FAIRLEAD_CLUSTER=$hasty" \
@@ -61,7 +53,7 @@ stop() { # stop PID: it does nothing until it goes on
 	stopped=$1
 	kill -STOP "$1"
 }
-go_on() { # unless it is gone; and hooks are as always
+resume() { # unless it is gone; and hooks are as always
 	local hook
 	kill -CONT "$stopped" 2>/dev/null || is_gone "$stopped"
 	for hook in "$slurm"/*.before; do
@@ -84,7 +76,7 @@ wait_for is_held
 is "$(slurm_state n1)" drain 'n1'
 has "$(drain_reason n1)" "^fairlead: $no_answer" 'reason'
 wait_for are_nodes idle 3
-go_on
+resume
 slurm_client scontrol update nodename=n1 state=resume
 slurm_client scontrol release "$job"
 try_again "$job"
@@ -97,7 +89,7 @@ wait_for test -e "$shared/at-prolog"
 stop "$(guard_pid n1)"
 let_go
 wait_for have_started 2
-go_on
+resume
 expect_runs 2
 
 kill_and_restart() { # n1, where one of the two processes hangs
@@ -121,15 +113,12 @@ for who in agent guard; do
 	wait_for is_quarantined 1
 	wait_for are_nodes idle 3
 	[ $who = agent ] || kill_and_restart
-	go_on
+	resume
 	wait_for is_quarantined 0
 	slurm_client scontrol update nodename=n1 state=resume
 	expect_slurm_clean 4
 done
 
-reconcile() { # as its timer does it
-	expect_exit 0 on manager -- fairlead reconcile --slurm --config "$config"
-}
 hang_at_end() { # the manager does, when the job that runs has ended
 	hold_at epilog-slurmctld
 	hurry epilog-slurmctld
@@ -146,14 +135,14 @@ hang_at_end() { # the manager does, when the job that runs has ended
 
 it 'EpilogSlurmctld, the manager hangs: the job ends; it finds the release when it goes on'
 hang_at_end
-go_on
+resume
 expect_slurm_clean 4
 
 it '.. and reconcile mends it, when the manager is restarted instead'
 hang_at_end
 kill_manager
 restart manager
-go_on
+resume
 is "$(job_state "slurm/$job")" active 'the job at the manager'
 reconcile
 expect_out "slurm/$job/0 .*released"
@@ -170,7 +159,7 @@ wait_for is_requeued "$job"
 has "$(comment)" "^fairlead: $no_answer" 'comment'
 wait_for are_nodes idle 4
 wait_for ran_hook epilog-slurmctld "$job" 1
-go_on # it finds all that the hooks had asked for, long after they gave up
+resume # it finds all that the hooks had asked for, long after they gave up
 try_again "$job"
 expect_runs 2
 
@@ -187,7 +176,7 @@ wait_for is_requeued "$job"
 has "$(comment)" "^fairlead: $no_answer" 'comment'
 wait_for are_nodes idle 4
 wait_for has_ended epilog-slurmctld
-go_on
+resume
 try_again "$job"
 expect_runs 2
 
@@ -204,7 +193,7 @@ for who in agent guard; do
 	wait_for are_nodes idle 3
 	cp "$work/settings" "$config"
 	expect_exit 0 fairlead manager reconfigure
-	go_on
+	resume
 	slurm_client scontrol update nodename=n1 state=resume
 	try_again "$job"
 	expect_runs 3

@@ -1,34 +1,64 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Daemons that are restarted or killed in the middle: no lane is lost under a job,
-# none is left behind one, and jobs go on.
+# Daemons, Slurm's and ours, that end in the middle and are started again: under a
+# running job, in its hooks, and while the nodes make a lane. No lane is lost, none
+# is left behind, and jobs go on.
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/system/slurm-lib.sh
 . "$(dirname "$0")/slurm-lib.sh"
 
 need_slurm
-cluster_up -N 3 --nics 1 -s slingshot.vni_pool=1024-1031 -s manager.revoke_timeout=2
+cluster_up -N 3 --nics 1 -s slingshot.vni_pool=1024-1031 -s manager.apply_timeout=60 \
+	-s manager.revoke_timeout=2
 slurm_up 3
-shared=$work/shared # of the hooks and tasks of all users
-mkdir -m 777 "$shared"
 
-end() { # let it go; all is well
+cat >"$work/task" <<END
+#!/bin/sh
+echo \$SLINGSHOT_VNIS >>$shared/tasks
+until [ -e $shared/end ]; do sleep 0.05; done
+cxi-lni && echo used >>$shared/used
+END
+chmod 755 "$work/task"
+
+submit() { # submit [OPTION...]: alice's, that stays until it is let go; into $job
+	rm -f "$shared/tasks" "$shared/end" "$shared/used"
+	expect_exit 0 as_user "$alice" sbatch --parsable -o /dev/null "$@" \
+		--wrap "srun $work/task"
+	job=$out
+}
+end() { # let it go; its tasks could use their lane until then
 	touch "$shared/end"
 	wait_for is_job "$job" COMPLETED
+	is "$(wc -l <"$shared/used")" "$(wc -l <"$shared/tasks")" 'tasks that could use the lane'
 	expect_slurm_clean 3
 }
-hold_at() { # hold_at HOOK: the next one waits before it, until go_on
-	rm -f "$shared/at-$1"* "$shared/go-on"
-	cat >"$slurm/$1.before" <<-END
-		touch $shared/at-$1 $shared/at-$1-\$SLURMD_NODENAME
-		until [ -e $shared/go-on ]; do sleep 0.05; done
-	END
+is_undrained() { # is_undrained NODE...: in Slurm
+	local node
+	for node; do
+		[[ $(slurm_state "$node") != d* ]] || return 1
+	done
 }
-go_on() { # go_on HOOK
-	rm "$slurm/$1.before"
-	touch "$shared/go-on"
+is_made() { # is_made NODE: the lane of the only job that has one
+	[ "$(object_count "$1")" -eq 1 ]
 }
+hold_apply() { # a job of n0 and n1 [OPTION...]: n0 has its lane, n1 does nothing yet
+	guard=$(guard_pid n1)
+	kill -STOP "$guard"
+	submit -N2 "$@"
+	wait_for is_state applying
+	wait_for is_made n0
+}
+expect_used() { # the lane is, by the job that runs, and nobody is drained
+	is_undrained n0 n1 n2 || fail "drained: $(node_states)"
+	end
+}
+expect_runs() { # expect_runs ATTEMPT: the job does, and ends well; nobody is drained
+	wait_for have_started 2
+	is "$(job_state "slurm/$job/$1")" active 'its attempt'
+	expect_used
+}
+
 save() { # save [JOB]: slurmctld writes its jobs a while after a change: what is now, too
 	local mark=mark-$job-$RANDOM
 	slurm_client scontrol update "jobid=${1:-$job}" "admincomment=$mark"
@@ -36,24 +66,36 @@ save() { # save [JOB]: slurmctld writes its jobs a while after a change: what is
 }
 
 for how in -TERM -KILL; do
-	it "slurmctld is ended by $how under a running job, and started again"
-	submit -N2 -w n0,n1
-	wait_for have_started 2
-	save
-	slurm_stop $how slurmctld
-	expect_objects 1 n0 n1
-	slurmctld_up
-	wait_for is_job "$job" RUNNING
-	is "$(job_state "slurm/$job/0")" active 'the job at the manager'
-	end
-
-	it "slurmd is ended by $how under a running job, and started again"
-	submit -N2 -w n0,n1
-	wait_for have_started 2
-	slurm_stop $how slurmd.n1
-	slurmd_up n1
-	wait_for is_job "$job" RUNNING
-	end
+	for daemon in slurmctld slurmd "the manager" "a node's fairleadd"; do
+		it "$daemon is ended by $how under a running job, and started again"
+		submit -N2 -w n0,n1
+		wait_for have_started 2
+		case $daemon in
+		slurmctld)
+			save
+			slurm_stop $how slurmctld
+			expect_objects 1 n0 n1
+			slurmctld_up
+			;;
+		slurmd)
+			slurm_stop $how slurmd.n1
+			slurmd_up n1
+			;;
+		*manager)
+			kill_pid $how "$(pid_of manager)"
+			restart manager
+			wait_for is_up n0 n1 n2
+			;;
+		*)
+			kill_pid $how "$(agent_pid n1)"
+			restart n1
+			wait_for says_up n1
+			;;
+		esac
+		wait_for is_job "$job" RUNNING
+		expect_objects 1 n0 n1
+		expect_runs 0
+	done
 done
 
 it 'slurmctld is killed in PrologSlurmctld: it runs again, and finds the lane'
@@ -80,7 +122,7 @@ go_on prolog-slurmctld
 expect_exit 0 reserve "slurm/$job/0" 'n[0-1]'
 slurmctld_up
 submit -N1 --hold
-expect_exit 0 on manager -- fairlead reconcile --slurm --config "$config"
+reconcile
 wait_for is_pool held ''
 slurm_client scancel "$job"
 expect_slurm_clean 3
@@ -191,7 +233,7 @@ for order in before after; do
 	wait_for ran_hook epilog "$job" 0 n0
 	wait_for ran_hook epilog "$job" 0 n1
 	wait_for is_pool held ''
-	expect_exit 0 on manager -- fairlead reconcile --slurm --config "$config"
+	reconcile
 	expect_out "running jobs have no grant.* $job\$"
 	slurm_client scancel "$job"
 	wait_for is_job "$job" CANCELLED
@@ -213,5 +255,96 @@ wait_for says_up n2
 wait_for is_quarantined 0
 slurm_client scontrol update nodename=n2 state=resume
 expect_slurm_clean 3
+
+it 'the manager is killed while nodes make a lane: that is undone, and the job has another'
+hold_apply -w n0,n1
+kill_manager
+kill -CONT "$guard"
+restart manager
+wait_for have_started 2
+is "$(slurm_job "$job" Restarts)" 0 'restarts'
+wait_for is_state gone "slurm/$job/0"
+expect_used
+
+it "a node's agent is killed while it makes a lane: it is asked again, and the job runs"
+hold_apply -w n0,n1
+kill_pid "$(agent_pid n1)"
+kill -CONT "$guard"
+wait_for is_gone "$guard"
+restart n1
+expect_runs 0
+
+it '.. and its guard alone, after which the agent ends'
+hold_apply -w n0,n1
+agent=$(agent_pid n1)
+kill_pid "$guard"
+wait_for is_gone "$agent"
+restart n1
+expect_runs 0
+
+nic=$(pid_of n1 softnic)
+die_half_made() { # n1's daemons do, while they make the lane of a new job
+	expect_objects 0 n0 n1
+	kill -STOP "$nic"
+	submit -N2 -w n0,n1
+	wait_for grep -aq "slurm/$job/" "$FAIRLEAD_CLUSTER/n1/run/node/journal"
+	wait_for is_made n0
+	kill_both n1
+	kill -CONT "$nic"
+	wait_for nic n1 dump # it has done what the dead had asked for
+	restart n1
+	wait_for is_requeued "$job"
+}
+
+it '.. and both, with the lane half made: it is undone, no node is drained, the job runs later'
+die_half_made
+is_undrained n1 || fail "drained: $(drain_reason n1)"
+has "$(comment)" '^fairlead: .* n1: the grant was revoked' 'comment'
+try_again "$job"
+expect_runs 1
+
+it '.. and both, with three lanes half made: that node is drained'
+for count in 1 2 3; do
+	[ "$count" = 1 ] || is_undrained n1 || fail "drained: $(drain_reason n1)"
+	die_half_made
+	slurm_client scancel "$job"
+done
+wait_for is_slurm_node n1 drain
+has "$(drain_reason n1)" \
+	"^fairlead: the node restarted during three applies; see its log \\(job $job\\)" 'reason'
+slurm_client scontrol update nodename=n1 state=resume
+expect_slurm_clean 3
+
+it '.. and both, for good: that node is drained, and the job runs elsewhere'
+cp "$config" "$work/settings"
+sed -i 's/apply_timeout *= .*/apply_timeout = 5/' "$config"
+expect_exit 0 fairlead manager reconfigure
+slurm_client scontrol update nodename=n2 state=drain reason='not now'
+hold_apply
+kill_both n1
+wait_for is_requeued "$job"
+wait_for is_slurm_node n1 drain
+has "$(drain_reason n1)" "^fairlead: the node did not answer in time \\(job $job\\)" 'reason'
+slurm_client scontrol update nodename=n2 state=resume
+cp "$work/settings" "$config"
+expect_exit 0 fairlead manager reconfigure
+try_again "$job"
+wait_for have_started 2
+is "$(slurm_job "$job" NodeList)" 'n[0,2]' 'nodes'
+restart n1
+wait_for says_up n1
+slurm_client scontrol update nodename=n1 state=resume
+end
+
+it "a node's guard is killed under a running job, after which the agent ends"
+submit -N2 -w n0,n1
+wait_for have_started 2
+agent=$(agent_pid n1)
+kill_pid "$(guard_pid n1)"
+wait_for is_gone "$agent"
+restart n1
+wait_for says_up n1
+expect_objects 1 n0 n1
+expect_runs 0
 
 story_end

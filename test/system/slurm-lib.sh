@@ -87,6 +87,8 @@ configure_manager() {
 
 slurm_up() { # slurm_up NODES [LINE OF slurm.conf...]: after cluster_up
 	local i
+	shared=$work/shared # of the hooks and tasks of all users
+	mkdir -m 777 "$shared"
 	munge_up
 	write_hooks
 	write_conf "$@"
@@ -104,11 +106,8 @@ slurm_pid() { # slurm_pid slurmctld|slurmd.NODE
 }
 
 slurm_stop() { # slurm_stop [SIGNAL] slurmctld|slurmd.NODE: and wait
-	local signal=TERM pid
-	[[ $1 != -* ]] || { signal=${1#-} && shift; }
-	pid=$(slurm_pid "$1")
-	kill "-$signal" "$pid"
-	wait_for is_gone "$pid"
+	[ $# -eq 2 ] || set -- -TERM "$1"
+	kill_pid "$1" "$(slurm_pid "$2")"
 }
 
 pids_on() { # pids_on NODE: what of Slurm runs there, its tasks too
@@ -119,7 +118,7 @@ pids_on() { # pids_on NODE: what of Slurm runs there, its tasks too
 	done
 }
 
-# --- jobs that stay, where a story has made $shared for all users ---
+# --- jobs that stay ---
 
 submit() { # submit [OPTION...]: alice's, until $shared/end is there; into $job
 	rm -f "$shared/tasks" "$shared/end"
@@ -130,6 +129,27 @@ submit() { # submit [OPTION...]: alice's, until $shared/end is there; into $job
 
 have_started() { # have_started TASKS: each has a line in $shared/tasks
 	[ "$(wc -l <"$shared/tasks")" -eq "$1" ]
+}
+
+is_state() { # is_state STATE [KEY]: of the job's grant, or of that one
+	[ "$(job_state "${2:-slurm/$job}")" = "$1" ]
+}
+
+hold_at() { # hold_at HOOK: the next one waits before it, until go_on
+	rm -f "$shared/at-$1"* "$shared/go-on"
+	cat >"$slurm/$1.before" <<-END
+		touch $shared/at-$1 $shared/at-$1-\$SLURMD_NODENAME
+		until [ -e $shared/go-on ]; do sleep 0.05; done
+	END
+}
+
+go_on() { # go_on HOOK
+	rm "$slurm/$1.before"
+	touch "$shared/go-on"
+}
+
+reconcile() { # as its timer does it
+	expect_exit 0 on manager -- fairlead reconcile --slurm --config "$config"
 }
 
 # --- what Slurm says ---
@@ -148,6 +168,10 @@ is_slurm_node() { # is_slurm_node NODE STATE
 
 drain_reason() { # drain_reason NODE
 	slurm_client scontrol show node "$1" | sed -n 's/^ *Reason=//p'
+}
+
+comment() { # of the job, by our hooks
+	slurm_client scontrol show job "$job" | sed -n 's/^ *AdminComment=//p'
 }
 
 ran_hook() { # ran_hook HOOK JOB CODE [NODE]

@@ -15,8 +15,6 @@ cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1025 -s manager.revoke_timeo
 	-s manager.listen_clients=10.203.255.254:7172 \
 	-s "manager.munge_socket=$slurm/socket/s"
 slurm_up 4
-shared=$work/shared # of the hooks and tasks of all users
-mkdir -m 777 "$shared"
 echo 'echo "$SLURMD_NODENAME ran $SLINGSHOT_VNIS" >>'"$work/ran" >"$work/task"
 touch "$work/ran" && chmod 666 "$work/ran"
 
@@ -35,8 +33,7 @@ run as_user "$alice" srun -N2 sh "$work/task"
 is "$code" 1 'exit code of srun'
 submit -N2
 wait_for is_requeued "$job"
-has "$(slurm_client scontrol show job "$job")" \
-	'AdminComment=fairlead: failed to reserve 1 VNI \(0 available\)' 'comment'
+has "$(comment)" '^fairlead: failed to reserve 1 VNI \(0 available\)' 'comment'
 wait_for are_nodes idle 4
 is "$(wc -c <"$work/ran")" 0 'what ran'
 expect_exit 0 fairlead release "$held"
@@ -50,7 +47,7 @@ it 'what would be refused for ever is cancelled, with the reason'
 for options in vnis=5 colour=red interconnect=quadrics; do
 	submit -N2 --fairlead=$options
 	wait_for is_job "$job" CANCELLED
-	has "$(slurm_client scontrol show job "$job")" 'AdminComment=fairlead: .+' 'comment'
+	has "$(comment)" '^fairlead: .+' 'comment'
 	run as_user "$alice" srun -N2 --fairlead=$options sh "$work/task"
 	is "$code" 1 "exit code of srun with $options"
 done
@@ -92,7 +89,7 @@ for forged in "vnis=1,user=$bob" "vnis=\$(touch $shared/forged)" \
 		forge "FAIRLEAD=$forged"
 	fi
 	wait_for is_job "$job" CANCELLED
-	has "$(slurm_client scontrol show job "$job")" 'AdminComment=fairlead: .+' 'comment'
+	has "$(comment)" '^fairlead: .+' 'comment'
 	run fairlead eventlog "slurm/$job" # refused by the hook: there is none
 	lacks "$out" '"name": ?"apply' 'its events'
 done
@@ -110,8 +107,7 @@ het() { # het OPTION [OPTION]: alice's job of two components, into $job
 it 'a first component without a lane, and others that want one: refused at once, with the reason'
 het --fairlead=off --fairlead=vnis=1
 wait_for is_job "$job" CANCELLED
-has "$(slurm_client scontrol show job "$job")" \
-	"AdminComment=fairlead: .* first component .*, $job, asks for none: give --fairlead" 'comment'
+has "$(comment)" "^fairlead: .* first component .*, $job, asks for none: give --fairlead" 'comment'
 run as_user "$alice" srun -N1 --fairlead=off sh "$work/task" : -N1 --fairlead=vnis=1 sh "$work/task"
 [ "$code" -ne 0 ] || fail 'srun ended well'
 wait_for are_nodes idle 4
@@ -169,8 +165,7 @@ it 'a node that is full is not to blame: the job waits, and no node is drained'
 nic n1 fault errno=ENOSPC op=alloc_svc nth=1 count=5
 submit -N2 -w n0,n1
 wait_for is_requeued "$job"
-has "$(slurm_client scontrol show job "$job")" \
-	'AdminComment=fairlead: .*cxi0: ' 'comment'
+has "$(comment)" '^fairlead: .*cxi0: ' 'comment'
 wait_for are_nodes idle 4
 try_again "$job"
 wait_for is_job "$job" COMPLETED
@@ -240,32 +235,26 @@ wait_for is_job "$job" COMPLETED
 expect_slurm_clean 4
 
 it 'a manager that is down for a moment only is waited for'
-cat >"$slurm/prolog-slurmctld.before" <<END
-touch $shared/at-prolog; until [ -e $shared/go-on ]; do sleep 0.05; done
-END
 is_asking() { # the hook, which was let go
 	pgrep -P "$(pgrep -fx "/bin/sh $slurm/prolog-slurmctld")" -fx "$slurm/hooks/prolog-slurmctld"
 }
+hold_at prolog-slurmctld
 submit -N2
-wait_for test -e "$shared/at-prolog"
+wait_for test -e "$shared/at-prolog-slurmctld"
 kill_manager
-touch "$shared/go-on"
+go_on prolog-slurmctld
 wait_for is_asking
 restart manager
 wait_for is_job "$job" COMPLETED
-rm "$slurm/prolog-slurmctld.before" "$shared/go-on"
 expect_slurm_clean 4
 
 it 'a manager that is down at the end: the job ends, reconcile mends it'
-cat >"$slurm/epilog-slurmctld.before" <<END
-touch $shared/at-epilog; until [ -e $shared/go-on ]; do sleep 0.05; done
-END
+hold_at epilog-slurmctld
 submit -N2
-wait_for test -e "$shared/at-epilog"
+wait_for test -e "$shared/at-epilog-slurmctld"
 kill_manager
-touch "$shared/go-on"
+go_on epilog-slurmctld
 wait_for ran_hook epilog-slurmctld "$job" 1
-rm "$slurm/epilog-slurmctld.before"
 wait_for are_nodes idle 4
 restart manager
 wait_for is_up n0 n1 n2 n3
