@@ -6,7 +6,6 @@
  * invariant was broken, and 1 when something that was to be tried never
  * happened, or the run itself failed.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,22 +41,6 @@ static const char usage[] =
 	"  --verbose      print what happens\n"
 	"  --scale M      broadcasts and reductions over M members, timed\n";
 
-static uint64_t parse_number(const char *text, uint64_t most)
-{
-	char *end;
-	uint64_t value;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno != 0 || end == text || *end != 0 || value > most ||
-	    *text == '-') {
-		fprintf(stderr, "'%s' is not a number up to %" PRIu64 "\n",
-			text, most);
-		exit(2);
-	}
-	return value;
-}
-
 static void parse(int argc, char **argv, struct options *options)
 {
 	static const struct option longs[] = {
@@ -78,21 +61,21 @@ static void parse(int argc, char **argv, struct options *options)
 		switch (option) {
 		case 's':
 			options->scenario.seed =
-				parse_number(optarg, UINT64_MAX);
+				shares_number(optarg, UINT64_MAX);
 			break;
 		case 'c':
-			options->count = parse_number(optarg, 1000000000);
+			options->count = shares_number(optarg, 1000000000);
 			break;
 		case 'n':
 			options->scenario.node_count =
-				(uint32_t)parse_number(optarg, 160);
+				(uint32_t)shares_number(optarg, 160);
 			break;
 		case 'j':
 			options->jobs =
-				(unsigned int)parse_number(optarg, SHARES_MAX);
+				(unsigned int)shares_number(optarg, SHARES_MAX);
 			break;
 		case 'S':
-			options->scale = parse_number(optarg, SCOLL_NODES_MAX);
+			options->scale = shares_number(optarg, SCOLL_NODES_MAX);
 			break;
 		case 'C':
 			options->is_complete = true;
@@ -145,8 +128,6 @@ int main(int argc, char **argv)
 		.jobs = 1,
 	};
 	struct coverage *coverage;
-	unsigned int missing = 0;
-	int result;
 
 	parse(argc, argv, &options);
 	if (sodium_init() < 0)
@@ -155,15 +136,8 @@ int main(int argc, char **argv)
 		return scale_run((uint32_t)options.scale);
 	coverage = coverage_create();
 	scenario_expect(coverage);
-	result = shares_run(options.jobs, run_share, &options, coverage);
-	if (result == 0 && !options.scenario.is_verbose)
-		missing = coverage_report(coverage, stdout);
-	coverage_destroy(coverage);
-	if (result == 0)
-		printf("%" PRIu64 " seeds from %" PRIu64
-		       ": no invariant was broken\n",
-		       options.count, options.scenario.seed);
-	if (result == 0 && options.is_complete && missing > 0)
-		result = 1;
-	return result;
+	return shares_end(
+		shares_run(options.jobs, run_share, &options, coverage),
+		coverage, !options.scenario.is_verbose, options.is_complete,
+		options.scenario.seed, options.count);
 }

@@ -5,7 +5,6 @@
  * is WORLD_EXIT_BROKEN when an invariant was broken, and 1 when something that
  * was to be tried never happened, or the run itself failed.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,22 +73,6 @@ static uint32_t parse_faults(char *text)
 	return faults;
 }
 
-static uint64_t parse_number(const char *text, uint64_t most)
-{
-	char *end;
-	uint64_t value;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno != 0 || end == text || *end != 0 || value > most ||
-	    *text == '-') {
-		fprintf(stderr, "'%s' is not a number up to %" PRIu64 "\n",
-			text, most);
-		exit(2);
-	}
-	return value;
-}
-
 static void parse(int argc, char **argv, struct options *options)
 {
 	static const struct option longs[] = {
@@ -110,25 +93,25 @@ static void parse(int argc, char **argv, struct options *options)
 	while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		switch (option) {
 		case 's':
-			options->world.seed = parse_number(optarg, UINT64_MAX);
+			options->world.seed = shares_number(optarg, UINT64_MAX);
 			break;
 		case 'c':
-			options->count = parse_number(optarg, 1000000000);
+			options->count = shares_number(optarg, 1000000000);
 			break;
 		case 'n':
-			options->world.node_count = (unsigned int)parse_number(
+			options->world.node_count = (unsigned int)shares_number(
 				optarg, WORLD_NODES_MAX);
 			break;
 		case 't':
 			options->world.steps =
-				(unsigned int)parse_number(optarg, 1000000);
+				(unsigned int)shares_number(optarg, 1000000);
 			break;
 		case 'f':
 			options->world.faults = parse_faults(optarg);
 			break;
 		case 'j':
 			options->jobs =
-				(unsigned int)parse_number(optarg, SHARES_MAX);
+				(unsigned int)shares_number(optarg, SHARES_MAX);
 			break;
 		case 'C':
 			options->is_complete = true;
@@ -184,22 +167,13 @@ int main(int argc, char **argv)
 		.jobs = 1,
 	};
 	struct coverage *coverage = coverage_create();
-	unsigned int missing = 0;
-	int result;
 
 	parse(argc, argv, &options);
 	if (sodium_init() < 0)
 		abort();
 	expected_add(coverage, options.count);
-	result = shares_run(options.jobs, run_share, &options, coverage);
-	if (result == 0 && !options.world.is_verbose)
-		missing = coverage_report(coverage, stdout);
-	coverage_destroy(coverage);
-	if (result == 0)
-		printf("%" PRIu64 " seeds from %" PRIu64
-		       ": no invariant was broken\n",
-		       options.count, options.world.seed);
-	if (result == 0 && options.is_complete && missing > 0)
-		result = 1;
-	return result;
+	return shares_end(
+		shares_run(options.jobs, run_share, &options, coverage),
+		coverage, !options.world.is_verbose, options.is_complete,
+		options.world.seed, options.count);
 }

@@ -2,6 +2,8 @@
 /* The status of a broken invariant is higher than any other, and wins. */
 #include "shares.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -63,4 +65,35 @@ int shares_run(unsigned int count, run_fn *run, const void *ctx,
 			result = status;
 	}
 	return result;
+}
+
+uint64_t shares_number(const char *text, uint64_t most)
+{
+	char *end;
+	uint64_t value;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (errno != 0 || end == text || *end != 0 || value > most ||
+	    *text == '-') {
+		fprintf(stderr, "'%s' is not a number up to %" PRIu64 "\n",
+			text, most);
+		exit(2);
+	}
+	return value;
+}
+
+int shares_end(int result, struct coverage *coverage, bool is_printed,
+	       bool is_complete, uint64_t seed, uint64_t count)
+{
+	unsigned int missing = 0;
+
+	if (result == 0 && is_printed)
+		missing = coverage_report(coverage, stdout);
+	coverage_destroy(coverage);
+	if (result == 0)
+		printf("%" PRIu64 " seeds from %" PRIu64
+		       ": no invariant was broken\n",
+		       count, seed);
+	return result == 0 && is_complete && missing > 0 ? 1 : result;
 }

@@ -15,3 +15,15 @@ int shares_run(unsigned int count,
 	       void (*run)(const void *ctx, unsigned int share,
 			   struct coverage *coverage),
 	       const void *ctx, struct coverage *coverage);
+
+/* --- what programs with seeds have in common --- */
+
+/* Of a command line; where it is none up to `most`, the program ends with 2. */
+uint64_t shares_number(const char *text, uint64_t most);
+/*
+ * Say how a run of so many seeds ended, and free its coverage, which is printed
+ * where that is wanted. The exit status: `result`, or 1 where the run has to be
+ * complete and is not.
+ */
+int shares_end(int result, struct coverage *coverage, bool is_printed,
+	       bool is_complete, uint64_t seed, uint64_t count);
