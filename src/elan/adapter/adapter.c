@@ -164,11 +164,6 @@ void adapter_close(struct adapter_port *port)
 	port_free(port);
 }
 
-uint32_t adapter_rank(const struct adapter_port *port)
-{
-	return port->rank;
-}
-
 static struct adapter_port *find_port(struct adapter *adapter, uint32_t program,
 				      uint8_t rail, uint32_t rank)
 {

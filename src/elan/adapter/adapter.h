@@ -66,7 +66,6 @@ int adapter_open(struct adapter *adapter, const struct adapter_place *place,
 		 void *port_ctx, struct adapter_port **ret_port);
 /* What is under way is not answered any more. NULL is allowed. */
 void adapter_close(struct adapter_port *port);
-uint32_t adapter_rank(const struct adapter_port *port);
 /*
  * Send to a rank; there is an answer later, or from within: 0, when it is
  * taken; -ETIMEDOUT: nobody took it in time, as far as is known; -EINVAL: no

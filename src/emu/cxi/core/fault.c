@@ -104,13 +104,6 @@ int softnic_fault_add(struct softnic *softnic,
 	return 0;
 }
 
-size_t softnic_fault_list(const struct softnic *softnic,
-			  const struct softnic_fault **ret_faults)
-{
-	*ret_faults = softnic->faults;
-	return softnic->fault_count;
-}
-
 void softnic_fault_clear(struct softnic *softnic)
 {
 	softnic->fault_count = 0;

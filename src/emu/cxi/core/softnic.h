@@ -197,9 +197,6 @@ struct softnic_fault {
 /* -EINVAL: out of bounds, no such NIC; -ENOSPC: SOFTNIC_FAULT_MAX. */
 int softnic_fault_add(struct softnic *softnic,
 		      const struct softnic_fault *fault);
-/* Faults that are spent are gone from the list. */
-size_t softnic_fault_list(const struct softnic *softnic,
-			  const struct softnic_fault **ret_faults);
 /* Forget all faults, and let go every service that was made busy. */
 void softnic_fault_clear(struct softnic *softnic);
 /* Calls of an operation that were counted, and those that a fault ended. */
