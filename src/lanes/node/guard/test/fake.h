@@ -97,6 +97,17 @@ struct world {
 	struct writer replies;
 };
 
+/* --- fake.c: what a guard has around it; ctx and state are the world --- */
+
+extern const struct journal_file_ops fake_disk_ops;
+extern const struct fairlead_driver fake_hardware;
+extern const struct guard_ops fake_guard_ops;
+/* The file of a job, or NULL. */
+struct fake_file *fake_file_find(const struct world *world,
+				 const struct request_key *key);
+
+/* --- world.c: a guard's life, and who speaks to it --- */
+
 void world_init(struct world *world);
 void world_fini(struct world *world);
 /* Of one test: a world whose guard has started. */
