@@ -48,8 +48,8 @@ static int names_load(struct core *core, const struct store_row *row,
 	if (row->key[1] == 0 || *end != 0 ||
 	    chunk >= CORE_NODES_MAX / NODE_CHUNK)
 		return error_set(error, -EBADMSG, "its key is malformed");
-	result = record_decode_names(row->key, row->body, row->size, &names,
-				     &count, error);
+	result = record_decode_names(row->body, row->size, &names, &count,
+				     error);
 	if (result < 0)
 		return result;
 	for (size_t i = 0; i < count && result == 0; i++) {
@@ -217,8 +217,7 @@ static int part_load(struct core *core, const struct store_row *row,
 
 	if (job == NULL || row->sub >= job->part_count)
 		return error_set(error, -EBADMSG, "there is no such part");
-	result = record_decode_part(row->id, row->body, row->size, &loaded,
-				    error);
+	result = record_decode_part(row->body, row->size, &loaded, error);
 	if (result < 0)
 		return result;
 	part = &job->parts[row->sub];
@@ -234,8 +233,8 @@ static int tombstone_load(struct core *core, const struct store_row *row,
 			  struct fairlead_error *error)
 {
 	struct record_tombstone tombstone;
-	int result = record_decode_tombstone(row->id, row->key, row->body,
-					     row->size, &tombstone, error);
+	int result = record_decode_tombstone(row->body, row->size, &tombstone,
+					     error);
 
 	if (result < 0)
 		return result;

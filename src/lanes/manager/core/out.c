@@ -163,7 +163,7 @@ void core_store_part(struct core *core, struct job *job,
 {
 	struct writer writer = writer_borrow(&core->scratch);
 
-	record_encode_part(job->grant_id, part, &writer);
+	record_encode_part(part, &writer);
 	put(core, STORE_PART, job->grant_id, (uint64_t)(part - job->parts), "",
 	    &writer);
 	job->has_part_rows = true;
@@ -196,7 +196,7 @@ void core_store_names(struct core *core)
 		core->nodes.dirty_chunks[chunk] = false;
 		writer = writer_borrow(&core->scratch);
 		snprintf(key, sizeof(key), "#%u", chunk);
-		record_encode_names(key, &core->nodes, chunk, &writer);
+		record_encode_names(&core->nodes, chunk, &writer);
 		put(core, STORE_NODE, 0, 0, key, &writer);
 	}
 }
@@ -236,7 +236,7 @@ void core_store_tombstone(struct core *core, const struct job *job)
 	delete (core, STORE_JOB, job->grant_id, 0, "");
 	if (job->has_part_rows)
 		delete (core, STORE_PART, job->grant_id, STORE_SUB_ALL, "");
-	record_encode_tombstone(job->grant_id, job->key, &tombstone, &writer);
+	record_encode_tombstone(&tombstone, &writer);
 	put(core, STORE_TOMBSTONE, job->grant_id, number, job->key, &writer);
 	events_trim(core);
 }
@@ -277,7 +277,7 @@ void core_store_trace(struct core *core, const struct job *job)
 	if (core->trace_count == CORE_TRACES_MAX)
 		trace_remove(core, core->traces);
 	core_trace_add(core, job->grant_id, job->key, job->uid);
-	record_encode_tombstone(job->grant_id, job->key, &tombstone, &writer);
+	record_encode_tombstone(&tombstone, &writer);
 	put(core, STORE_TOMBSTONE, job->grant_id, 0, job->key, &writer);
 }
 

@@ -21,76 +21,34 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hostlist.h"
 #include "base/runs.h"
 #include "lanes/manager/core/core.h"
-#include "lanes/manager/core/record_frame.h"
 #include "lanes/proto/names.h"
 
-#define HEAD_SIZE 4
-
-static void digest(uint64_t id, const char *key, const void *bytes, size_t size,
-		   uint8_t ret_digest[RECORD_DIGEST_SIZE])
-{
-	crypto_generichash_state state;
-	uint8_t head[8];
-
-	for (size_t i = 0; i < sizeof(head); i++)
-		head[i] = (uint8_t)(id >> (8 * i));
-	crypto_generichash_init(&state, NULL, 0, RECORD_DIGEST_SIZE);
-	crypto_generichash_update(&state, head, sizeof(head));
-	/* With its zero, so that key and body cannot be shifted. */
-	crypto_generichash_update(&state, (const uint8_t *)key,
-				  strlen(key) + 1);
-	crypto_generichash_update(&state, bytes, size);
-	crypto_generichash_final(&state, ret_digest, RECORD_DIGEST_SIZE);
-}
-
-void record_begin(struct writer *writer, enum record_kind kind)
+void record_begin(struct writer *writer)
 {
 	write_u16(writer, RECORD_VERSION);
-	write_u8(writer, (uint8_t)kind);
-	write_u8(writer, 0);
 }
 
-void record_end(struct writer *writer, uint64_t id, const char *key)
+void record_end(const struct writer *writer)
 {
-	uint8_t bytes[RECORD_DIGEST_SIZE];
-
-	digest(id, key, writer->data, writer->size, bytes);
-	write_bytes(writer, bytes, sizeof(bytes));
 	memory_check(writer->result);
 }
 
-int record_open(enum record_kind kind, uint64_t id, const char *key,
-		const void *body, size_t size, struct reader *ret_reader,
+int record_open(const void *body, size_t size, struct reader *ret_reader,
 		struct fairlead_error *ret_error)
 {
-	uint8_t expected[RECORD_DIGEST_SIZE];
-	const uint8_t *bytes = body;
-	struct reader reader;
-	uint16_t version;
+	struct reader reader = reader_of(body, body == NULL ? 0 : size);
+	uint16_t version = read_u16(&reader);
 
-	if (bytes == NULL || size < HEAD_SIZE + RECORD_DIGEST_SIZE)
-		return error_set(ret_error, -EBADMSG, "the record is cut");
-	size -= RECORD_DIGEST_SIZE;
-	digest(id, key, bytes, size, expected);
-	if (memcmp(bytes + size, expected, sizeof(expected)) != 0)
-		return error_set(ret_error, -EBADMSG,
-				 "the record does not fit its digest");
-	reader = reader_of(bytes, size);
-	version = read_u16(&reader);
 	if (version != RECORD_VERSION)
 		return error_set(ret_error, -EBADMSG,
 				 "the record has version %u, which is not %u",
 				 version, RECORD_VERSION);
-	if (read_u8(&reader) != kind || read_u8(&reader) != 0)
-		return error_set(ret_error, -EBADMSG,
-				 "the record is of another kind");
 	*ret_reader = reader;
 	return 0;
 }
@@ -107,22 +65,20 @@ int record_check(const struct reader *reader, bool is_good,
 	return 0;
 }
 
-void record_encode_part(uint64_t grant_id, const struct part *part,
-			struct writer *writer)
+void record_encode_part(const struct part *part, struct writer *writer)
 {
-	record_begin(writer, RECORD_PART);
+	record_begin(writer);
 	write_u8(writer, part->state);
 	write_u32(writer, part->serial);
-	record_end(writer, grant_id, "");
+	record_end(writer);
 }
 
-int record_decode_part(uint64_t grant_id, const void *body, size_t size,
-		       struct part *ret_part, struct fairlead_error *ret_error)
+int record_decode_part(const void *body, size_t size, struct part *ret_part,
+		       struct fairlead_error *ret_error)
 {
 	struct reader reader;
 	uint32_t state, serial;
-	int result = record_open(RECORD_PART, grant_id, "", body, size, &reader,
-				 ret_error);
+	int result = record_open(body, size, &reader, ret_error);
 
 	if (result < 0)
 		return result;
@@ -139,27 +95,24 @@ int record_decode_part(uint64_t grant_id, const void *body, size_t size,
 	return 0;
 }
 
-void record_encode_tombstone(uint64_t grant_id, const char *key,
-			     const struct record_tombstone *tombstone,
+void record_encode_tombstone(const struct record_tombstone *tombstone,
 			     struct writer *writer)
 {
-	record_begin(writer, RECORD_TOMBSTONE);
+	record_begin(writer);
 	write_u8(writer, tombstone->is_trace);
 	write_u32(writer, tombstone->uid);
 	write_u32(writer, tombstone->gid);
-	record_end(writer, grant_id, key);
+	record_end(writer);
 }
 
-int record_decode_tombstone(uint64_t grant_id, const char *key,
-			    const void *body, size_t size,
+int record_decode_tombstone(const void *body, size_t size,
 			    struct record_tombstone *ret_tombstone,
 			    struct fairlead_error *ret_error)
 {
 	struct record_tombstone tombstone;
 	struct reader reader;
 	uint8_t is_trace;
-	int result = record_open(RECORD_TOMBSTONE, grant_id, key, body, size,
-				 &reader, ret_error);
+	int result = record_open(body, size, &reader, ret_error);
 
 	if (result < 0)
 		return result;
@@ -242,7 +195,7 @@ static uint8_t flags_of(const struct job *job)
 void record_encode_job(const struct job *job, const char *driver,
 		       struct writer *writer)
 {
-	record_begin(writer, RECORD_JOB);
+	record_begin(writer);
 	write_text(writer, driver);
 	write_u8(writer, job->state);
 	write_u8(writer, job->reason);
@@ -264,7 +217,7 @@ void record_encode_job(const struct job *job, const char *driver,
 	for (uint32_t i = 0; i < job->part_count; i++)
 		write_u32(writer, job->parts[i].node);
 	runs_encode(job, writer);
-	record_end(writer, job->grant_id, job->key);
+	record_end(writer);
 }
 
 static bool head_decode(struct reader *reader, struct job *job, char *driver,
@@ -443,8 +396,7 @@ int record_decode_job(uint64_t grant_id, const char *key, const void *body,
 	struct reader reader;
 	uint8_t flags;
 	bool is_good;
-	int result = record_open(RECORD_JOB, grant_id, key, body, size, &reader,
-				 ret_error);
+	int result = record_open(body, size, &reader, ret_error);
 
 	if (result < 0)
 		return result;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bodies of the journal's rows (doc/rfc/journals.md): u16 version, u8 kind,
- * u8 0, fields, u8[16] BLAKE2b-128 of the row's id and key and of everything
- * before. The digest finds accidents: torn bytes, a body under another key.
+ * Bodies of the journal's rows (doc/rfc/journals.md): u16 version, fields. The
+ * store's digest of a row finds accidents: torn bytes, a body under another key.
  *
  * A decoder takes a body only if it would be encoded the same again. It checks
  * what can be checked of the body alone; whether nodes, drivers and
@@ -18,7 +17,20 @@
 #include "lanes/manager/core/job.h"
 #include "lanes/manager/core/node.h"
 
-#define RECORD_VERSION 2
+#define RECORD_VERSION 3
+
+/* --- what every record has; for record*.c only --- */
+
+void record_begin(struct writer *writer);
+void record_end(const struct writer *writer);
+/* Check the version; the reader is at the first field. */
+int record_open(const void *body, size_t size, struct reader *ret_reader,
+		struct fairlead_error *ret_error);
+/* 0 when the reader is done and the fields are good. */
+int record_check(const struct reader *reader, bool is_good,
+		 struct fairlead_error *ret_error);
+
+/* --- records --- */
 
 /* `driver`: the name of the job's interconnect. */
 void record_encode_job(const struct job *job, const char *driver,
@@ -29,23 +41,21 @@ int record_decode_job(uint64_t grant_id, const char *key, const void *body,
 		      char ret_driver[FAIRLEAD_DRIVER_NAME_MAX + 1],
 		      struct fairlead_error *ret_error);
 
-void record_encode_part(uint64_t grant_id, const struct part *part,
-			struct writer *writer);
+void record_encode_part(const struct part *part, struct writer *writer);
 /* The node index of *ret_part is not set. */
-int record_decode_part(uint64_t grant_id, const void *body, size_t size,
-		       struct part *ret_part, struct fairlead_error *ret_error);
+int record_decode_part(const void *body, size_t size, struct part *ret_part,
+		       struct fairlead_error *ret_error);
 
 void record_encode_node(const struct node *node, struct writer *writer);
 /* Into a node that has its name and index only, and is as it was on failure. */
 int record_decode_node(struct node *node, const void *body, size_t size,
 		       struct fairlead_error *ret_error);
 
-/* Names of one chunk; "" where an index is not in use. key: "#K". */
-void record_encode_names(const char *key, const struct nodes *nodes,
-			 uint32_t chunk, struct writer *writer);
-int record_decode_names(const char *key, const void *body, size_t size,
-			char ***ret_names, size_t *ret_count,
-			struct fairlead_error *ret_error);
+/* Names of one chunk; "" where an index is not in use. */
+void record_encode_names(const struct nodes *nodes, uint32_t chunk,
+			 struct writer *writer);
+int record_decode_names(const void *body, size_t size, char ***ret_names,
+			size_t *ret_count, struct fairlead_error *ret_error);
 void record_names_destroy(char **names, size_t count);
 
 struct record_tombstone {
@@ -54,10 +64,8 @@ struct record_tombstone {
 	gid_t gid;
 };
 
-void record_encode_tombstone(uint64_t grant_id, const char *key,
-			     const struct record_tombstone *tombstone,
+void record_encode_tombstone(const struct record_tombstone *tombstone,
 			     struct writer *writer);
-int record_decode_tombstone(uint64_t grant_id, const char *key,
-			    const void *body, size_t size,
+int record_decode_tombstone(const void *body, size_t size,
 			    struct record_tombstone *ret_tombstone,
 			    struct fairlead_error *ret_error);

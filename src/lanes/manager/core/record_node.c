@@ -20,7 +20,6 @@
 
 #include "base/hostlist.h"
 #include "lanes/manager/core/core.h"
-#include "lanes/manager/core/record_frame.h"
 #include "lanes/proto/names.h"
 
 #define REPORT_SIZE_MIN 26 /* bytes of a report without texts and ids */
@@ -52,7 +51,7 @@ void record_encode_node(const struct node *node, struct writer *writer)
 	flags |= node->is_drained ? FLAG_DRAINED : 0;
 	flags |= node->is_drained_by_us ? FLAG_BY_US : 0;
 	flags |= node->is_unnotified ? FLAG_UNNOTIFIED : 0;
-	record_begin(writer, RECORD_NODE);
+	record_begin(writer);
 	write_u32(writer, node->serial);
 	write_bytes(writer, node->incarnation, NODE_INCARNATION);
 	write_u8(writer, (uint8_t)node->past_count);
@@ -71,7 +70,7 @@ void record_encode_node(const struct node *node, struct writer *writer)
 	write_u32(writer, node->report_count);
 	for (uint32_t i = 0; i < node->report_count; i++)
 		report_encode(&node->reports[i], writer);
-	record_end(writer, 0, node->name);
+	record_end(writer);
 }
 
 static bool report_decode(struct reader *reader, struct report *report)
@@ -197,8 +196,7 @@ int record_decode_node(struct node *node, const void *body, size_t size,
 	struct node decoded = *node;
 	struct reader reader;
 	bool is_good;
-	int result = record_open(RECORD_NODE, 0, node->name, body, size,
-				 &reader, ret_error);
+	int result = record_open(body, size, &reader, ret_error);
 
 	if (result < 0)
 		return result;
@@ -216,15 +214,15 @@ int record_decode_node(struct node *node, const void *body, size_t size,
 	return 0;
 }
 
-void record_encode_names(const char *key, const struct nodes *nodes,
-			 uint32_t chunk, struct writer *writer)
+void record_encode_names(const struct nodes *nodes, uint32_t chunk,
+			 struct writer *writer)
 {
 	uint32_t count = NODE_CHUNK;
 
 	while (count > 0 &&
 	       nodes_at(nodes, chunk * NODE_CHUNK + count - 1) == NULL)
 		count--;
-	record_begin(writer, RECORD_NAMES);
+	record_begin(writer);
 	write_u32(writer, count);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct node *node =
@@ -232,7 +230,7 @@ void record_encode_names(const char *key, const struct nodes *nodes,
 
 		write_text(writer, node == NULL ? "" : node->name);
 	}
-	record_end(writer, 0, key);
+	record_end(writer);
 }
 
 void record_names_destroy(char **names, size_t count)
@@ -242,16 +240,14 @@ void record_names_destroy(char **names, size_t count)
 	free(names);
 }
 
-int record_decode_names(const char *key, const void *body, size_t size,
-			char ***ret_names, size_t *ret_count,
-			struct fairlead_error *ret_error)
+int record_decode_names(const void *body, size_t size, char ***ret_names,
+			size_t *ret_count, struct fairlead_error *ret_error)
 {
 	bool is_good = true;
 	struct reader reader;
 	uint32_t count;
 	char **names;
-	int result = record_open(RECORD_NAMES, 0, key, body, size, &reader,
-				 ret_error);
+	int result = record_open(body, size, &reader, ret_error);
 
 	if (result < 0)
 		return result;

@@ -222,7 +222,7 @@ size_t edge_hits(const struct fixture *fixture, const char *edge);
  * identifier has one holder.
  */
 void verify(struct fixture *fixture);
-/* Flip one byte of a row's body. */
+/* Cut the last byte off a row's body. */
 void journal_damage(struct fixture *fixture, enum store_table table,
 		    uint64_t id, const char *key);
 void journal_put(struct fixture *fixture, const struct store_row *row);

@@ -209,7 +209,7 @@ static void damage_is_named(void **state)
 	journal_damage(f, STORE_PART, id, NULL);
 	assert_refused(f, "part row 1: ");
 	journal_damage(f, STORE_JOB, id, NULL);
-	assert_refused(f, "job row 1: the record does not fit its digest");
+	assert_refused(f, "job row 1: the record is cut or too long");
 	journal_damage(f, STORE_NODE, 0, "n0");
 	assert_refused(f, "node row 'n0': ");
 	journal_damage(f, STORE_NODE, 0, "#0");
@@ -259,7 +259,7 @@ static void news_of_no_part_is_found(void **state)
 	};
 
 	assert_int_equal(reserve(f, "slurm/1/0", "n0", ""), 0);
-	record_encode_part(1, &part, &writer);
+	record_encode_part(&part, &writer);
 	row.body = writer.data;
 	row.size = writer.size;
 	journal_put(f, &row);

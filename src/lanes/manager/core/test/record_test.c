@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records: what goes in comes out, and what is damaged does not. */
+/* Records: what goes in comes out, and what is out of range does not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -114,38 +114,31 @@ static int decode(uint64_t id, const char *key, const void *body, size_t size)
 	return result;
 }
 
-static void every_flipped_bit_is_found(void **state)
+static void a_cut_record_is_found(void **state)
 {
 	struct job *job = sample_job();
 	struct writer writer = { 0 };
 
 	record_encode_job(job, "slingshot", &writer);
-	for (size_t bit = 0; bit < writer.size * 8; bit++) {
-		writer.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		assert_int_equal(decode(4711, "slurm/17/2", writer.data,
-					writer.size),
-				 -EBADMSG);
-		writer.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
-	}
 	for (size_t size = 0; size < writer.size; size++)
 		assert_int_equal(decode(4711, "slurm/17/2", writer.data, size),
 				 -EBADMSG);
 	assert_int_equal(decode(4711, "slurm/17/2", NULL, 0), -EBADMSG);
+	write_u8(&writer, 0);
 	assert_int_equal(decode(4711, "slurm/17/2", writer.data, writer.size),
-			 0);
+			 -EBADMSG);
 	writer_fini(&writer);
 	job_destroy(job);
 }
 
-static void a_body_under_another_key_is_found(void **state)
+static void a_record_of_another_version_is_refused(void **state)
 {
 	struct job *job = sample_job();
 	struct writer writer = { 0 };
 
 	record_encode_job(job, "slingshot", &writer);
-	assert_int_equal(decode(4712, "slurm/17/2", writer.data, writer.size),
-			 -EBADMSG);
-	assert_int_equal(decode(4711, "slurm/17/3", writer.data, writer.size),
+	writer.data[0]++;
+	assert_int_equal(decode(4711, "slurm/17/2", writer.data, writer.size),
 			 -EBADMSG);
 	writer_fini(&writer);
 	job_destroy(job);
@@ -183,7 +176,6 @@ static void a_run_and_a_secret_come_out_as_they_went_in(void **state)
 	}
 }
 
-/* With a good digest: what the fields themselves say is looked at. */
 static void assert_refused(struct job *job)
 {
 	struct writer writer = { 0 };
@@ -362,19 +354,15 @@ static void a_part_comes_out_as_it_went_in(void **state)
 	struct writer writer = { 0 };
 	struct fairlead_error error;
 
-	record_encode_part(9, &part, &writer);
-	assert_int_equal(record_decode_part(9, writer.data, writer.size, &back,
-					    &error),
-			 0);
+	record_encode_part(&part, &writer);
+	assert_int_equal(
+		record_decode_part(writer.data, writer.size, &back, &error), 0);
 	assert_int_equal(back.serial, 77);
 	assert_int_equal(back.state, PART_REVOKED);
-	assert_int_equal(record_decode_part(8, writer.data, writer.size, &back,
-					    &error),
-			 -EBADMSG);
 	writer_fini(&writer);
 	part.state = PART_STATE_COUNT;
-	record_encode_part(9, &part, &writer);
-	assert_int_equal(record_decode_part(9, writer.data, writer.size, &back,
+	record_encode_part(&part, &writer);
+	assert_int_equal(record_decode_part(writer.data, writer.size, &back,
 					    &error),
 			 -EBADMSG);
 	writer_fini(&writer);
@@ -431,10 +419,6 @@ static void a_node_comes_out_as_it_went_in(void **state)
 	assert_memory_equal(back.places, node.places, 2 * sizeof(*back.places));
 	record_encode_node(&back, &second);
 	assert_same_bytes(&first, &second);
-	back.name = (char *)"n8";
-	assert_int_equal(record_decode_node(&back, first.data, first.size,
-					    &error),
-			 -EBADMSG);
 	writer_fini(&first);
 	writer_fini(&second);
 	free(node.reports);
@@ -498,17 +482,14 @@ static void names_come_out_as_they_went_in(void **state)
 	nodes_init(&nodes);
 	assert_non_null(nodes_add(&nodes, "n0", 0));
 	assert_non_null(nodes_add(&nodes, "n5", NODE_CHUNK + 5));
-	record_encode_names("#1", &nodes, 1, &writer);
-	assert_int_equal(record_decode_names("#1", writer.data, writer.size,
-					     &names, &count, &error),
+	record_encode_names(&nodes, 1, &writer);
+	assert_int_equal(record_decode_names(writer.data, writer.size, &names,
+					     &count, &error),
 			 0);
 	assert_int_equal(count, 6);
 	assert_string_equal(names[4], "");
 	assert_string_equal(names[5], "n5");
 	record_names_destroy(names, count);
-	assert_int_equal(record_decode_names("#0", writer.data, writer.size,
-					     &names, &count, &error),
-			 -EBADMSG);
 	writer_fini(&writer);
 	nodes_fini(&nodes);
 }
@@ -519,20 +500,11 @@ static void a_tombstone_comes_out_as_it_went_in(void **state)
 	struct writer writer = { 0 };
 	struct fairlead_error error;
 
-	record_encode_tombstone(9, "a/b/0", &tombstone, &writer);
-	assert_int_equal(record_decode_tombstone(9, "a/b/0", writer.data,
-						 writer.size, &back, &error),
+	record_encode_tombstone(&tombstone, &writer);
+	assert_int_equal(record_decode_tombstone(writer.data, writer.size,
+						 &back, &error),
 			 0);
 	assert_true(back.is_trace && back.uid == 7 && back.gid == 8);
-	assert_int_equal(record_decode_tombstone(9, "a/b/1", writer.data,
-						 writer.size, &back, &error),
-			 -EBADMSG);
-	/* A body of another kind is no tombstone. */
-	writer_fini(&writer);
-	record_encode_part(9, &(struct part){ 0 }, &writer);
-	assert_int_equal(record_decode_tombstone(9, "", writer.data,
-						 writer.size, &back, &error),
-			 -EBADMSG);
 	writer_fini(&writer);
 }
 
@@ -541,8 +513,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_comes_out_as_it_went_in),
 		cmocka_unit_test(a_run_and_a_secret_come_out_as_they_went_in),
-		cmocka_unit_test(every_flipped_bit_is_found),
-		cmocka_unit_test(a_body_under_another_key_is_found),
+		cmocka_unit_test(a_cut_record_is_found),
+		cmocka_unit_test(a_record_of_another_version_is_refused),
 		cmocka_unit_test(fields_out_of_range_are_found),
 		cmocka_unit_test(alike_parts_are_one_run),
 		cmocka_unit_test(a_part_comes_out_as_it_went_in),
