@@ -365,9 +365,9 @@ static const struct {
 	{ "limit:register",
 	  "16,384 things on one node, above what a REGISTER can have; "
 	  "core/register_test" },
-	{ "limit:word",
-	  "a word about more than 8 grants or nodes, and 5 % of them; "
-	  "core/word_test" },
+	{ "limit:operator",
+	  "a request about more than 8 grants or nodes, and 5 % of them; "
+	  "core/operator_test" },
 	{ "part:missing->applied",
 	  "a grant that was left out of one REGISTER and is in the next one: "
 	  "with more than 4,096 grants on a node; core/register_test" },

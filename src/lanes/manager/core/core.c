@@ -109,7 +109,7 @@ void core_destroy(struct core *core)
 	drivers_fini(&core->interconnects);
 	hostlist_destroy(core->configured_nodes);
 	writer_fini(&core->scratch);
-	free(core->places);
+	free(core->part_numbers);
 	free(core->resume);
 	free(core);
 }

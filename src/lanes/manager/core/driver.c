@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A configuration of drivers is checked whole before any of it is taken: each
- * driver makes a new state from its settings, and what is in use must have a
- * place in it. An interconnect that still has grants cannot be turned off, nor
+ * driver makes a new state from its settings, and what is in use must fit
+ * into it. An interconnect that still has grants cannot be turned off, nor
  * can a pool that is in use disappear: both are said, with what to do.
  */
 #include "lanes/manager/core/driver.h"
@@ -72,8 +72,8 @@ static int index_assign(const struct interconnects *interconnects,
 }
 
 /*
- * The pools of jobs go by their place, so that a pool keeps its place while it
- * is in use.
+ * Jobs name pools by their index, so that a pool keeps its index while it is
+ * in use.
  */
 static void pools_check(const struct interconnect *ic,
 			const struct fairlead_pool_spec *specs, size_t count,
@@ -210,7 +210,7 @@ static void pools_take(struct interconnect *ic, const char *name,
 		       const struct fairlead_pool_spec *specs, size_t count,
 		       const struct edge_probe *probe)
 {
-	/* Only pools that are not in use can go or change their place. */
+	/* Only pools that are not in use can go or change their index. */
 	while (ic->pool_count > count)
 		pool_fini(&ic->pools[--ic->pool_count]);
 	for (size_t i = 0; i < count; i++) {

@@ -80,7 +80,7 @@
 	X(RECOVERY_END, "recovery:over")                               \
 	X(LIMIT_TOMBSTONES, "limit:tombstones")                        \
 	X(LIMIT_EVENTS, "limit:events")                                \
-	X(LIMIT_WORD, "limit:word")                                    \
+	X(LIMIT_OPERATOR, "limit:operator")                            \
 	X(RESERVE_EMPTY, "reserve:goes-on-without")                    \
 	X(RESERVE_REPEAT, "reserve:repeated")                          \
 	X(APPLY_REPEAT, "apply:repeated")                              \

@@ -246,33 +246,34 @@ void core_fanout_revoke_report(struct core *core, const struct node *node,
 
 void core_part_index_set(struct core *core, const struct job *job)
 {
-	if (core->places_capacity < core->nodes.limit) {
-		core->places_capacity = core->nodes.limit;
-		core->places =
-			memory_resize(core->places, core->places_capacity,
-				      sizeof(*core->places));
-		memset(core->places, 0,
-		       core->places_capacity * sizeof(*core->places));
+	if (core->part_numbers_capacity < core->nodes.limit) {
+		core->part_numbers_capacity = core->nodes.limit;
+		core->part_numbers = memory_resize(core->part_numbers,
+						   core->part_numbers_capacity,
+						   sizeof(*core->part_numbers));
+		memset(core->part_numbers, 0,
+		       core->part_numbers_capacity *
+			       sizeof(*core->part_numbers));
 	}
 	for (uint32_t i = 0; i < job->part_count; i++)
-		core->places[job->parts[i].node] = i + 1;
+		core->part_numbers[job->parts[i].node] = i + 1;
 }
 
 void core_part_index_clear(struct core *core, const struct job *job)
 {
 	for (uint32_t i = 0; i < job->part_count; i++)
-		core->places[job->parts[i].node] = 0;
+		core->part_numbers[job->parts[i].node] = 0;
 }
 
 struct part *core_part_index_find(struct core *core, const struct job *job,
 				  const char *name)
 {
 	const struct node *node = nodes_find(&core->nodes, name);
-	uint32_t place = 0;
+	uint32_t number = 0;
 
-	if (node != NULL && node->index < core->places_capacity)
-		place = core->places[node->index];
-	return place == 0 ? NULL : &job->parts[place - 1];
+	if (node != NULL && node->index < core->part_numbers_capacity)
+		number = core->part_numbers[node->index];
+	return number == 0 ? NULL : &job->parts[number - 1];
 }
 
 /* A REVOKE of a grant that is long over: the reported object is gone. */

@@ -157,7 +157,7 @@ struct id_list {
 	size_t count;
 };
 
-/* Into its place: a lane has few identifiers, mostly in order. */
+/* In order: a lane has few identifiers, mostly in order. */
 static void id_insert(const struct core_held *held, void *arg)
 {
 	struct id_list *list = (struct id_list *)arg + held->pool;

@@ -157,7 +157,7 @@ static int parts_check(struct core *core, const struct job *job,
 		return result;
 	core_part_index_set(core, job);
 	for (i = 0; i < job->part_count && result == 0; i++)
-		if (core->places[job->parts[i].node] != i + 1)
+		if (core->part_numbers[job->parts[i].node] != i + 1)
 			result = error_set(error, -EBADMSG,
 					   "node %" PRIu32 " stands twice",
 					   job->parts[i].node);
@@ -318,14 +318,14 @@ static int tombstones_order(struct core *core, struct fairlead_error *error)
 		if (core->loaded[i].number < first)
 			first = core->loaded[i].number;
 	for (size_t i = 0; i < count; i++) {
-		uint64_t place = core->loaded[i].number - first;
+		uint64_t slot = core->loaded[i].number - first;
 
-		if (place >= count || ordered[place] != NULL || first == 0)
+		if (slot >= count || ordered[slot] != NULL || first == 0)
 			return error_set(error, -EBADMSG,
 					 "tombstone row %" PRIu64
 					 ": its number does not fit",
 					 core->loaded[i].grant_id);
-		ordered[place] = &core->loaded[i];
+		ordered[slot] = &core->loaded[i];
 	}
 	if (count > 0)
 		core->tombstones.first = first;

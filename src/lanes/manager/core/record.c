@@ -279,16 +279,13 @@ static bool ids_decode(struct reader *reader, struct job *job)
 	return job->waived >> id_count == 0;
 }
 
-/*
- * The place of a run's two identifiers is checked with it, since a waived run
- * is waived whole.
- */
+/* A run's two identifiers are checked with it: a waived run is waived whole. */
 static bool run_of_pool_decode(struct reader *reader, struct job *job,
-			       size_t pool, size_t place)
+			       size_t pool, size_t first)
 {
 	struct fairlead_run *run = &job->runs[pool];
-	const uint32_t *ids = job->ids + place;
-	unsigned int waived = job->waived >> place & 3u;
+	const uint32_t *ids = job->ids + first;
+	unsigned int waived = job->waived >> first & 3u;
 
 	run->low = read_u32(reader);
 	run->high = read_u32(reader);
@@ -305,14 +302,14 @@ static bool run_of_pool_decode(struct reader *reader, struct job *job,
 static bool runs_of_pools_decode(struct reader *reader, struct job *job)
 {
 	bool has_some = false;
-	size_t place = 0;
+	size_t first = 0;
 
 	job->runs = memory_array(FAIRLEAD_POOLS_MAX, sizeof(*job->runs));
 	for (size_t i = 0; i < FAIRLEAD_POOLS_MAX; i++) {
-		if (!run_of_pool_decode(reader, job, i, place))
+		if (!run_of_pool_decode(reader, job, i, first))
 			return false;
 		has_some = has_some || job->runs[i].length > 0;
-		place += job->id_counts[i];
+		first += job->id_counts[i];
 	}
 	return has_some;
 }

@@ -57,11 +57,11 @@ static void answer(struct core *core, uint64_t token, char *const *grants,
 	free(members);
 }
 
-static void wait_end(struct core *core, struct release_wait *wait, size_t place,
+static void wait_end(struct core *core, struct release_wait *wait, size_t slot,
 		     const char *item)
 {
 	assert(wait->left > 0);
-	wait->grants[place] = memory_text(item);
+	wait->grants[slot] = memory_text(item);
 	if (--wait->left > 0)
 		return;
 	core->metrics.done[METRICS_RELEASE]++;
@@ -101,7 +101,7 @@ static void run_end(struct core *core, struct release_run *run_owned,
 {
 	for (size_t i = 0; i < run_owned->wait_count; i++)
 		wait_end(core, run_owned->waits[i].wait_ref,
-			 run_owned->waits[i].place, item);
+			 run_owned->waits[i].slot, item);
 	core_release_run_destroy(run_owned);
 }
 
@@ -322,7 +322,7 @@ bool core_settle(struct core *core, struct job *job)
 
 /* It is answered with the rest, and goes on by itself. */
 static void leave_to_nodes(struct core *core, struct job *job,
-			   struct release_wait *wait, size_t place,
+			   struct release_wait *wait, size_t slot,
 			   enum job_reason reason, uint32_t grace_ms)
 {
 	_auto_(freep) char *item = NULL;
@@ -332,7 +332,7 @@ static void leave_to_nodes(struct core *core, struct job *job,
 		core_grace_begin(core, job, grace_ms);
 	}
 	item = item_of(core, job);
-	wait_end(core, wait, place, item);
+	wait_end(core, wait, slot, item);
 }
 
 static void join_releasing(struct core *core, struct job *job)
@@ -345,7 +345,7 @@ static void join_releasing(struct core *core, struct job *job)
 }
 
 static void join(struct core *core, struct job *job, struct release_wait *wait,
-		 size_t place, enum job_reason reason, uint32_t grace_ms)
+		 size_t slot, enum job_reason reason, uint32_t grace_ms)
 {
 	_auto_(freep) char *item = NULL;
 	struct release_run *run;
@@ -353,19 +353,19 @@ static void join(struct core *core, struct job *job, struct release_wait *wait,
 	if (job->state >= JOB_RELEASED) {
 		core_hit(core, EDGE_RELEASE_REPEAT);
 		item = item_of(core, job);
-		wait_end(core, wait, place, item);
+		wait_end(core, wait, slot, item);
 		return;
 	}
 	if (grace_ms > 0 && job->unconfirmed_count > 0 &&
 	    (job->state == JOB_ACTIVE || job->is_in_grace)) {
-		leave_to_nodes(core, job, wait, place, reason, grace_ms);
+		leave_to_nodes(core, job, wait, slot, reason, grace_ms);
 		return;
 	}
 	run = run_of(job);
 	run->waits = memory_resize(run->waits, run->wait_count + 1,
 				   sizeof(*run->waits));
 	run->waits[run->wait_count].wait_ref = wait;
-	run->waits[run->wait_count].place = place;
+	run->waits[run->wait_count].slot = slot;
 	run->wait_count++;
 	if (job->state == JOB_RELEASING) {
 		join_releasing(core, job);

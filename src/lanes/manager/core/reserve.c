@@ -109,10 +109,10 @@ static struct job *job_of(struct core *core, const struct request *request,
 
 /* Reasons against a node for a reservation, the worst last. */
 enum node_flaw {
-	NODE_FIT,
-	NODE_FULL,
-	NODE_DRAINED,
-	NODE_STRANGE,
+	FLAW_NONE,
+	FLAW_FULL,
+	FLAW_DRAINED,
+	FLAW_UNKNOWN,
 };
 
 static const struct {
@@ -120,13 +120,13 @@ static const struct {
 	enum edge edge;
 	const char *text, *hint;
 } node_flaws[] = {
-	[NODE_FULL] = { -ENOSPC, EDGE_LIMIT_RESERVE,
+	[FLAW_FULL] = { -ENOSPC, EDGE_LIMIT_RESERVE,
 			"nodes with 4096 live grants, which is the maximum",
 			"release what is not needed" },
-	[NODE_DRAINED] = { -EHOSTDOWN, EDGE_ERROR_RESERVE_EHOSTDOWN,
+	[FLAW_DRAINED] = { -EHOSTDOWN, EDGE_ERROR_RESERVE_EHOSTDOWN,
 			   "drained nodes",
 			   "see `fairlead node list` for why" },
-	[NODE_STRANGE] = { -ENOENT, EDGE_ERROR_RESERVE_ENOENT,
+	[FLAW_UNKNOWN] = { -ENOENT, EDGE_ERROR_RESERVE_ENOENT,
 			   "not among the manager's nodes",
 			   "see `fairlead node list`" },
 };
@@ -135,10 +135,10 @@ static enum node_flaw node_check(const struct node *node)
 {
 	static_assert(CORE_NODE_JOBS_MAX == 4096, "as the text says");
 	if (node == NULL || !node->is_configured)
-		return NODE_STRANGE;
+		return FLAW_UNKNOWN;
 	if (node->is_drained)
-		return NODE_DRAINED;
-	return node->job_count >= CORE_NODE_JOBS_MAX ? NODE_FULL : NODE_FIT;
+		return FLAW_DRAINED;
+	return node->job_count >= CORE_NODE_JOBS_MAX ? FLAW_FULL : FLAW_NONE;
 }
 
 static int nodes_refuse(struct core *core, struct attempt *attempt,
@@ -171,7 +171,7 @@ static int nodes_refuse(struct core *core, struct attempt *attempt,
 static int nodes_resolve(struct core *core, struct attempt *attempt)
 {
 	const struct hostlist *nodes = attempt->request->nodes;
-	enum node_flaw worst = NODE_FIT;
+	enum node_flaw worst = FLAW_NONE;
 
 	for (size_t i = 0; i < nodes->count; i++) {
 		const struct node *node =
@@ -180,10 +180,10 @@ static int nodes_resolve(struct core *core, struct attempt *attempt)
 
 		if (flaw > worst)
 			worst = flaw;
-		if (flaw == NODE_FIT)
+		if (flaw == FLAW_NONE)
 			attempt->job->parts[i].node = node->index;
 	}
-	return worst == NODE_FIT ? 0 : nodes_refuse(core, attempt, worst);
+	return worst == FLAW_NONE ? 0 : nodes_refuse(core, attempt, worst);
 }
 
 static int plan_make(struct attempt *attempt)

@@ -88,11 +88,11 @@ static void some_refresh(const struct run_set *set, struct run_set_node *node,
 }
 
 /* The area on the node's positions, `size` of them from `from` on. */
-static void change(const struct run_set *set, struct run_set_node **place,
+static void change(const struct run_set *set, struct run_set_node **link,
 		   uint32_t from, uint32_t size, const struct run_area *area,
 		   bool is_added)
 {
-	struct run_set_node *node = *place;
+	struct run_set_node *node = *link;
 
 	if (area->low >= from + size || area->high < from)
 		return;
@@ -100,7 +100,7 @@ static void change(const struct run_set *set, struct run_set_node **place,
 		assert(is_added);
 		node = memory_array(
 			1, sizeof(*node) + 2 * set->words * sizeof(uint64_t));
-		*place = node;
+		*link = node;
 	}
 	if (area->low <= from && area->high >= from + size - 1) {
 		for (uint32_t i = area->first / 64; i <= area->last / 64; i++) {
@@ -118,7 +118,7 @@ static void change(const struct run_set *set, struct run_set_node **place,
 	}
 	if (!is_added && is_empty(set, node)) {
 		node_destroy(node);
-		*place = NULL;
+		*link = NULL;
 	}
 }
 

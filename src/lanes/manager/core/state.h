@@ -94,14 +94,14 @@ struct release_wait {
 	struct release_wait *prev, *next;
 };
 
-/* One grant's place in such an answer. */
-struct release_place {
+/* One grant's slot in such an answer. */
+struct release_slot {
 	struct release_wait *wait_ref;
-	size_t place; /* among its grants */
+	size_t slot; /* among its grants */
 };
 
 struct release_run {
-	struct release_place *waits;
+	struct release_slot *waits;
 	size_t wait_count;
 	uint64_t started_ms;
 	struct groups busy; /* nodes' answers other than 0 */
@@ -152,9 +152,9 @@ struct core {
 	uint64_t *resume;
 	size_t resume_count, resume_next;
 
-	struct writer scratch; /* of what is given out at once; borrowed */
-	uint32_t *places;      /* scratch: place of a node in a job, by index */
-	uint32_t places_capacity;
+	struct writer scratch;  /* of what is given out at once; borrowed */
+	uint32_t *part_numbers; /* scratch: of a job, by node, from 1 on */
+	uint32_t part_numbers_capacity;
 	struct metrics metrics;
 };
 

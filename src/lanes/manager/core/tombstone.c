@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A ring and two hash tables with open addressing and linear probing, which
- * hold places in the ring. A key is compared by its 128-bit digest: nobody
+ * hold slots of the ring. A key is compared by its 128-bit digest: nobody
  * finds two keys with the same one.
  */
 #include "lanes/manager/core/tombstone.h"
@@ -40,48 +40,47 @@ static size_t index_mask(const struct tombstones *set)
 	return set->capacity * 2 - 1;
 }
 
-static uint32_t ring_place(const struct tombstones *set, size_t position)
+static uint32_t ring_slot(const struct tombstones *set, size_t position)
 {
 	return (uint32_t)((set->first + position) & (set->capacity - 1));
 }
 
 static size_t entry_hash(const struct tombstones *set, const uint32_t *index,
-			 uint32_t place)
+			 uint32_t slot)
 {
-	const struct tombstone *entry = &set->ring[place];
+	const struct tombstone *entry = &set->ring[slot];
 
 	return index == set->by_key ? hash_key(entry->key_digest)
 				    : hash_id(entry->grant_id);
 }
 
-static void index_add(struct tombstones *set, uint32_t *index, uint32_t place)
+static void index_add(struct tombstones *set, uint32_t *index, uint32_t slot)
 {
-	size_t slot = entry_hash(set, index, place) & index_mask(set);
+	size_t bucket = entry_hash(set, index, slot) & index_mask(set);
 
-	while (index[slot] != 0)
-		slot = (slot + 1) & index_mask(set);
-	index[slot] = place + 1;
+	while (index[bucket] != 0)
+		bucket = (bucket + 1) & index_mask(set);
+	index[bucket] = slot + 1;
 }
 
 /* Move up the rest of the probe sequence, so that no gap is left. */
-static void index_remove(struct tombstones *set, uint32_t *index,
-			 uint32_t place)
+static void index_remove(struct tombstones *set, uint32_t *index, uint32_t slot)
 {
 	size_t mask = index_mask(set);
-	size_t hole = entry_hash(set, index, place) & mask;
+	size_t hole = entry_hash(set, index, slot) & mask;
 
-	while (index[hole] != place + 1) {
+	while (index[hole] != slot + 1) {
 		assert(index[hole] != 0);
 		hole = (hole + 1) & mask;
 	}
-	for (size_t slot = (hole + 1) & mask; index[slot] != 0;
-	     slot = (slot + 1) & mask) {
-		size_t home = entry_hash(set, index, index[slot] - 1) & mask;
+	for (size_t bucket = (hole + 1) & mask; index[bucket] != 0;
+	     bucket = (bucket + 1) & mask) {
+		size_t home = entry_hash(set, index, index[bucket] - 1) & mask;
 
-		if (((slot - home) & mask) < ((slot - hole) & mask))
+		if (((bucket - home) & mask) < ((bucket - hole) & mask))
 			continue;
-		index[hole] = index[slot];
-		hole = slot;
+		index[hole] = index[bucket];
+		hole = bucket;
 	}
 	index[hole] = 0;
 }
@@ -93,7 +92,7 @@ static void grow(struct tombstones *set)
 
 	for (size_t i = 0; i < set->count; i++)
 		ring[(set->first + i) & (capacity - 1)] =
-			set->ring[ring_place(set, i)];
+			set->ring[ring_slot(set, i)];
 	free(set->ring);
 	free(set->by_key);
 	free(set->by_id);
@@ -102,8 +101,8 @@ static void grow(struct tombstones *set)
 	set->by_key = memory_array(capacity * 2, sizeof(*set->by_key));
 	set->by_id = memory_array(capacity * 2, sizeof(*set->by_id));
 	for (size_t i = 0; i < set->count; i++) {
-		index_add(set, set->by_key, ring_place(set, i));
-		index_add(set, set->by_id, ring_place(set, i));
+		index_add(set, set->by_key, ring_slot(set, i));
+		index_add(set, set->by_id, ring_slot(set, i));
 	}
 }
 
@@ -117,7 +116,7 @@ void tombstones_init(struct tombstones *set, size_t count_max, size_t keys_max)
 void tombstones_fini(struct tombstones *set)
 {
 	for (size_t i = 0; i < set->count; i++)
-		free(set->ring[ring_place(set, i)].key);
+		free(set->ring[ring_slot(set, i)].key);
 	free(set->ring);
 	free(set->by_key);
 	free(set->by_id);
@@ -126,32 +125,34 @@ void tombstones_fini(struct tombstones *set)
 
 static uint32_t find_key(const struct tombstones *set, const uint8_t digest[16])
 {
-	size_t slot;
+	size_t bucket;
 
 	if (set->count == 0)
 		return NONE;
-	slot = hash_key(digest) & index_mask(set);
-	for (; set->by_key[slot] != 0; slot = (slot + 1) & index_mask(set)) {
-		uint32_t place = set->by_key[slot] - 1;
+	bucket = hash_key(digest) & index_mask(set);
+	for (; set->by_key[bucket] != 0;
+	     bucket = (bucket + 1) & index_mask(set)) {
+		uint32_t slot = set->by_key[bucket] - 1;
 
-		if (memcmp(set->ring[place].key_digest, digest, 16) == 0)
-			return place;
+		if (memcmp(set->ring[slot].key_digest, digest, 16) == 0)
+			return slot;
 	}
 	return NONE;
 }
 
 static uint32_t find_id(const struct tombstones *set, uint64_t grant_id)
 {
-	size_t slot;
+	size_t bucket;
 
 	if (set->count == 0)
 		return NONE;
-	slot = hash_id(grant_id) & index_mask(set);
-	for (; set->by_id[slot] != 0; slot = (slot + 1) & index_mask(set)) {
-		uint32_t place = set->by_id[slot] - 1;
+	bucket = hash_id(grant_id) & index_mask(set);
+	for (; set->by_id[bucket] != 0;
+	     bucket = (bucket + 1) & index_mask(set)) {
+		uint32_t slot = set->by_id[bucket] - 1;
 
-		if (set->ring[place].grant_id == grant_id)
-			return place;
+		if (set->ring[slot].grant_id == grant_id)
+			return slot;
 	}
 	return NONE;
 }
@@ -160,7 +161,7 @@ int tombstones_add(struct tombstones *set, uint64_t grant_id, const char *key,
 		   uid_t uid, gid_t gid)
 {
 	uint8_t digest[16];
-	uint32_t place;
+	uint32_t slot;
 
 	assert(set->count < set->count_max);
 	key_digest(key, digest);
@@ -168,17 +169,17 @@ int tombstones_add(struct tombstones *set, uint64_t grant_id, const char *key,
 		return -EEXIST;
 	if (set->count == set->capacity)
 		grow(set);
-	place = ring_place(set, set->count++);
+	slot = ring_slot(set, set->count++);
 	set->keys_count++;
-	set->ring[place] = (struct tombstone){
+	set->ring[slot] = (struct tombstone){
 		.grant_id = grant_id,
 		.uid = uid,
 		.gid = gid,
 		.key = memory_text_or_null(key),
 	};
-	memcpy(set->ring[place].key_digest, digest, sizeof(digest));
-	index_add(set, set->by_key, place);
-	index_add(set, set->by_id, place);
+	memcpy(set->ring[slot].key_digest, digest, sizeof(digest));
+	index_add(set, set->by_key, slot);
+	index_add(set, set->by_id, slot);
 	return 0;
 }
 
@@ -188,9 +189,9 @@ uint64_t tombstones_next(const struct tombstones *set)
 }
 
 static const struct tombstone *entry_at(const struct tombstones *set,
-					uint32_t place)
+					uint32_t slot)
 {
-	return place == NONE ? NULL : &set->ring[place];
+	return slot == NONE ? NULL : &set->ring[slot];
 }
 
 const struct tombstone *tombstones_find_key(const struct tombstones *set,
@@ -213,25 +214,25 @@ const struct tombstone *tombstones_newest(const struct tombstones *set,
 {
 	if (age >= set->count)
 		return NULL;
-	return &set->ring[ring_place(set, set->count - 1 - age)];
+	return &set->ring[ring_slot(set, set->count - 1 - age)];
 }
 
 bool tombstones_is_full(const struct tombstones *set, uint64_t *ret_id)
 {
 	if (set->count < set->count_max)
 		return false;
-	*ret_id = set->ring[ring_place(set, 0)].grant_id;
+	*ret_id = set->ring[ring_slot(set, 0)].grant_id;
 	return true;
 }
 
 void tombstones_forget_oldest(struct tombstones *set)
 {
-	uint32_t place = ring_place(set, 0);
+	uint32_t slot = ring_slot(set, 0);
 
-	assert(set->count > 0 && set->ring[place].key == NULL);
-	index_remove(set, set->by_key, place);
-	index_remove(set, set->by_id, place);
-	set->ring[place] = (struct tombstone){ 0 };
+	assert(set->count > 0 && set->ring[slot].key == NULL);
+	index_remove(set, set->by_key, slot);
+	index_remove(set, set->by_id, slot);
+	set->ring[slot] = (struct tombstone){ 0 };
 	set->first++;
 	set->count--;
 }
@@ -246,10 +247,10 @@ bool tombstones_has_old_key(const struct tombstones *set, uint64_t *ret_id)
 
 void tombstones_forget_old_key(struct tombstones *set)
 {
-	uint32_t place = ring_place(set, set->count - set->keys_count);
+	uint32_t slot = ring_slot(set, set->count - set->keys_count);
 
 	assert(set->keys_count > 0);
-	free(set->ring[place].key);
-	set->ring[place].key = NULL;
+	free(set->ring[slot].key);
+	set->ring[slot].key = NULL;
 	set->keys_count--;
 }

@@ -30,7 +30,7 @@ struct tombstones {
 	size_t count;
 	size_t keys_count; /* the newest ones */
 	struct tombstone *ring;
-	uint32_t *by_key; /* places in the ring plus 1; 0 is empty */
+	uint32_t *by_key; /* slots of the ring plus 1; 0 is empty */
 	uint32_t *by_id;
 	size_t capacity; /* of the ring, a power of two; the indexes have 2x */
 };

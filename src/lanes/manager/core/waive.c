@@ -22,7 +22,7 @@ bool core_operator_check(struct core *core, const struct core_operator *by,
 	if (by->is_forced || touched <= CORE_OPERATOR_FEW ||
 	    touched * CORE_OPERATOR_SHARE <= all)
 		return true;
-	core_reply_error(core, token, EDGE_LIMIT_WORD, -E2BIG,
+	core_reply_error(core, token, EDGE_LIMIT_OPERATOR, -E2BIG,
 			 "check that all of them are meant, then add --force",
 			 "%zu of %zu %s would be touched, more than %d %%",
 			 touched, all, what, 100 / CORE_OPERATOR_SHARE);
