@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "fuzz.h"
-#include "lanes/proto/parcel.h"
+#include "lanes/proto/collective.h"
 
 static void nodes_check(const uint8_t *bytes, size_t size)
 {

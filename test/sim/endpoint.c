@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "endpoint_internal.h"
-#include "lanes/proto/nid.h"
+#include "lanes/proto/collective.h"
 #include "lanes/node/agent/agent.h"
 
 #define NS_IN_MS  UINT64_C(1000000)

@@ -4,7 +4,7 @@
 
 #include "endpoint.h"
 #include "liar.h"
-#include "lanes/endpoint/hop.h"
+#include "lanes/proto/collective.h"
 #include "medium.h"
 
 #define RECORDED_MAX 64

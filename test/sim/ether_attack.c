@@ -10,7 +10,7 @@
 
 #include "base/hostlist.h"
 #include "endpoint_internal.h"
-#include "lanes/proto/nid.h"
+#include "lanes/proto/collective.h"
 #include "node.h"
 
 /* --- what was seen --- */

@@ -14,7 +14,7 @@
 
 #include "base/hostlist.h"
 #include "lanes/proto/combined.h"
-#include "lanes/proto/parcel.h"
+#include "lanes/proto/collective.h"
 #include "lanes/node/agent/agent.h"
 #include "node.h"
 

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lanes/proto/nid.h"
-#include "lanes/proto/parcel.h"
+#include "lanes/proto/collective.h"
 
 /* --- nodes --- */
 

@@ -12,7 +12,7 @@
 
 #include "base/bytes.h"
 #include "lanes/manager/fanout/fanout.h"
-#include "lanes/endpoint/hop.h"
+#include "lanes/proto/collective.h"
 #include "medium.h"
 #include "lanes/node/fanout/fanout.h"
 #include "sim/rng.h"

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <sodium.h>
 
-#include "lanes/proto/parcel.h"
+#include "lanes/proto/collective.h"
 
 /* How many have answered in so many parts at least. */
 static size_t count_of(const struct bed *bed, unsigned int part_count)

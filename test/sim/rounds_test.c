@@ -11,7 +11,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "lanes/proto/nid.h"
+#include "lanes/proto/collective.h"
 
 static void each_node_gets_it_once_and_answers(void **state)
 {

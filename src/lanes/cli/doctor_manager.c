@@ -14,7 +14,7 @@
 #include "lanes/cli/doctor.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
-#include "lanes/credential/credential.h"
+#include "sys/credential.h"
 
 #define CLOCK_WARN_S 1.0
 

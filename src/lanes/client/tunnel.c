@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
-#include "lanes/credential/credential.h"
+#include "sys/credential.h"
 #include "lanes/proto/frame.h"
 
 #define SCHEME           "tcp://"

@@ -6,9 +6,14 @@
 #include "lanes/daemon/library.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "lanes/endpoint/environment.h"
+#include "base/cleanup.h"
+#include "base/memory.h"
 #include "scoll.h"
 
 #define LIBRARY "libscoll.so.0"
@@ -96,6 +101,50 @@ static struct {
 	}
 FUNCTIONS(FUNCTION)
 
+static bool is_kept(const char *name)
+{
+	return strncmp(name, "FI_", 3) != 0 || strncmp(name, "FI_LOG_", 7) == 0;
+}
+
+static void variable_set(const char *name, const char *value)
+{
+	if (setenv(name, value, 1) < 0)
+		memory_end();
+}
+
+/*
+ * Whoever started the process may have set libfabric's variables, each of which
+ * can change which provider there is, its buffers or where it listens, against
+ * the configuration: remove them, but for those of its log. Then set the
+ * provider and its layers, each by its name. rxm would touch 70 MB at once, 4096
+ * buffers of 16 KiB: a broadcast fits in these, and so do most answers. psm,
+ * which comes with libfabric, is not to handle SIGSEGV and the like.
+ */
+static void environment_prepare(const char *provider)
+{
+	_auto_(freep) char *names = memory_text(provider);
+
+	for (size_t i = 0; environ[i] != NULL;) {
+		_auto_(freep) char *name = NULL;
+
+		if (is_kept(environ[i])) {
+			i++;
+			continue;
+		}
+		/* The list closes up. */
+		name = memory_have(
+			strndup(environ[i], strcspn(environ[i], "=")));
+		unsetenv(name);
+	}
+	for (char *at = names; (at = strchr(at, ';')) != NULL;)
+		*at = ',';
+	variable_set("FI_PROVIDER", names);
+	variable_set("FI_OFI_RXM_BUFFER_SIZE", "8192");
+	variable_set("FI_OFI_RXM_MSG_RX_SIZE", "64");
+	variable_set("HFI_NO_BACKTRACE", "1");
+	variable_set("IPATH_NO_BACKTRACE", "1");
+}
+
 static int load(void *library, const char *name, void *ret_pointer,
 		struct fairlead_error *ret_error)
 {
@@ -113,11 +162,10 @@ static int load(void *library, const char *name, void *ret_pointer,
 
 int library_open(const char *provider, struct fairlead_error *ret_error)
 {
-	int result = environment_prepare(provider);
 	void *library;
+	int result = 0;
 
-	if (result < 0)
-		return error_set(ret_error, result, "out of memory");
+	environment_prepare(provider);
 	/* Never closed: what it has brought cannot be unloaded. */
 	library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (library == NULL)

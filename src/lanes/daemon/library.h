@@ -12,7 +12,7 @@
 /*
  * Before there is a thread, and after the guard was forked and privileges were
  * given up. libfabric takes nothing from the environment after this but
- * FI_LOG_*, and loads `provider` alone. -ELIBACC, -ENOMEM, with a text that
- * says what to do.
+ * FI_LOG_*, and loads `provider` alone. -ELIBACC, with a text that says what to
+ * do.
  */
 int library_open(const char *provider, struct fairlead_error *ret_error);

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
-#include "lanes/proto/nid.h"
+#include "lanes/proto/collective.h"
 
 #define SCAN_MS          1000 /* between looks at all leases */
 #define DRIVERS_TEXT_MAX (CORE_NODE_ADDED_MAX - 128)

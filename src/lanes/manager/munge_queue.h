@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "lanes/credential/credential.h"
+#include "sys/credential.h"
 #include "lanes/proto/envelope.h"
 
 struct munge_queue;

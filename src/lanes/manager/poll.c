@@ -22,7 +22,7 @@
 #include "lanes/manager/member.h"
 #include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
-#include "lanes/proto/nid.h"
+#include "lanes/proto/collective.h"
 
 #define POLL_MS     300000 /* between queries of a node that reports nothing */
 #define REPORTED_MS 10000  /* at one that does */

@@ -68,7 +68,7 @@ static int take_config(struct manager *manager, struct config *config,
 		result = engine_rekey(manager->engine, &keys, &error);
 	if (result >= 0) {
 		has_new_keys = result > 0;
-		role_endpoint_keys(manager, &keys);
+		manager_keys_hops(&keys, &manager->hop.keys);
 		role_config_fill(config, filled);
 		result = engine_configure(manager->engine, &filled->engine,
 					  &changes, &error);
@@ -199,7 +199,7 @@ static void free_manager(struct manager *manager)
 	config_destroy(manager->config);
 	free(manager->filled);
 	free(manager->config_path);
-	keys_unlock(&manager->hops, sizeof(manager->hops));
+	hop_fini(&manager->hop);
 	free(manager);
 	if (stopped != NULL)
 		stopped(ctx);
@@ -358,7 +358,7 @@ static int make_engine(struct manager *manager,
 
 	if (result < 0)
 		return result;
-	role_endpoint_keys(manager, &keys);
+	manager_keys_hops(&keys, &manager->hop.keys);
 	result = engine_create(&options, &manager->engine, ret_error);
 	manager_keys_fini(&keys);
 	return result;
@@ -415,7 +415,8 @@ int manager_start(const struct manager_options *options,
 	manager->prepare.data = manager;
 	manager->timer.data = manager;
 	manager->open_count = 2;
-	keys_lock(&manager->hops, sizeof(manager->hops), manager->log);
+	hop_init(&manager->hop, NID_MANAGER);
+	keys_lock(&manager->hop.keys, sizeof(manager->hop.keys), manager->log);
 	result = start(manager, options, ret_error);
 	if (result < 0) {
 		stop_worker(manager);

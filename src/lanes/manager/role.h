@@ -2,7 +2,7 @@
 /* Shared by the files of the manager role. */
 #pragma once
 
-#include "lanes/endpoint/endpoint.h"
+#include "sys/endpoint/endpoint.h"
 #include "lanes/manager/site_command.h"
 #include "lanes/manager/engine.h"
 #include "lanes/manager/fanout/fanout.h"
@@ -52,7 +52,7 @@ struct manager {
 	size_t sessions_max; /* of the engine: some links are being closed */
 	struct net *clients_net;
 	struct tcp_clients *tcp_clients; /* NULL: no clients over TCP */
-	struct hop_keys hops;            /* of the endpoint */
+	struct hop hop;                  /* of the endpoint */
 	struct endpoint *endpoint;
 	struct rounds *rounds; /* over it, for the engine */
 	struct commands *commands;
@@ -82,9 +82,5 @@ int role_endpoint_open(struct manager *manager, uint64_t epoch,
 		       struct fairlead_error *ret_error);
 /* When the engine has been destroyed. */
 void role_endpoint_close(struct manager *manager);
-/* Masters of the keys that seal nodes' messages. */
-void role_endpoint_keys(struct manager *manager,
-			const struct manager_keys *keys);
-
 int role_keys_load(const char *path, struct manager_keys *ret_keys,
 		   struct fairlead_error *ret_error);

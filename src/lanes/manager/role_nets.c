@@ -10,10 +10,10 @@
 
 #include "base/address.h"
 #include "base/hostlist.h"
-#include "lanes/endpoint/place.h"
+#include "sys/endpoint/place.h"
 #include "lanes/manager/role.h"
 #include "lanes/proto/client.h"
-#include "lanes/proto/nid.h"
+#include "lanes/proto/collective.h"
 
 #define SOCKET_MODE 0666 /* permissions go by the peer's uid */
 #define TCP_SHARE   4    /* of clients: one in so many over TCP */
@@ -292,10 +292,10 @@ int role_endpoint_open(struct manager *manager, uint64_t epoch,
 	};
 	struct endpoint_options options = {
 		.loop = manager->loop,
-		.log = manager->log,
 		.nid = NID_MANAGER,
 		.provider = config->fabric.provider,
 		.started = epoch,
+		.authenticator = &manager->hop.authenticator,
 		.progressed = on_progressed,
 		.ctx = manager,
 	};
@@ -311,7 +311,6 @@ int role_endpoint_open(struct manager *manager, uint64_t epoch,
 		result = rounds_begin(manager, ret_error);
 	if (result < 0)
 		return error_prefix(ret_error, "fabric");
-	endpoint_keys(manager->endpoint, &manager->hops);
 	log_info(manager->log, "the endpoint is open provider=%s host=%s",
 		 options.provider, place.host);
 	return 0;
@@ -321,12 +320,4 @@ void role_endpoint_close(struct manager *manager)
 {
 	endpoint_close(take_ptr(manager->endpoint));
 	rounds_destroy(take_ptr(manager->rounds));
-}
-
-void role_endpoint_keys(struct manager *manager,
-			const struct manager_keys *keys)
-{
-	manager_keys_hops(keys, &manager->hops);
-	if (manager->endpoint != NULL)
-		endpoint_keys(manager->endpoint, &manager->hops);
 }

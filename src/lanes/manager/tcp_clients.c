@@ -13,7 +13,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "lanes/credential/credential.h"
+#include "sys/credential.h"
 #include "lanes/manager/munge_queue.h"
 #include "lanes/proto/envelope.h"
 

@@ -7,7 +7,7 @@
  *	receiver: envelope_parse -> (payload)    -> envelope_check
  *
  * Making and reading credentials is the caller's
- * (lanes/credential/credential.h).
+ * (sys/credential.h).
  */
 #pragma once
 

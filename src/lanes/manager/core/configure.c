@@ -12,7 +12,7 @@
 
 #include "base/bytes.h"
 #include "lanes/manager/core/out.h"
-#include "lanes/proto/nid.h"
+#include "lanes/proto/collective.h"
 
 void config_plan_fini(struct config_plan *plan)
 {

@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "base/seam.h"
 #include "lanes/proto/combined.h"
-#include "lanes/proto/nid.h"
+#include "lanes/proto/collective.h"
 
 struct fanout_command *fanout_command_create(enum command_op op,
 					     const char *const *nodes,

@@ -38,7 +38,7 @@
 #include "base/cleanup.h"
 #include "lanes/proto/keyfile.h"
 #include "lanes/proto/message.h"
-#include "lanes/proto/parcel.h"
+#include "lanes/proto/collective.h"
 #include "scoll.h"
 
 #define FANOUT_GONE_MS      3000 /* wait for a node that is down */

@@ -15,7 +15,7 @@
 #include "base/seam.h"
 #include "lanes/manager/fanout/internal.h"
 #include "lanes/proto/combined.h"
-#include "lanes/proto/nid.h"
+#include "lanes/proto/collective.h"
 
 void fanout_round_end(struct fanouts *fanouts, struct fanout_round *round)
 {

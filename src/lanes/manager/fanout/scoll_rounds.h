@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "lanes/manager/fanout/fanout.h"
-#include "lanes/endpoint/buffer.h"
+#include "lanes/proto/buffer.h"
 
 /* A request of libscoll, and room for the parts of its answers. */
 struct round_bcast {

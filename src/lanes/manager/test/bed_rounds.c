@@ -17,7 +17,7 @@
 
 #include "base/hostlist.h"
 #include "lanes/proto/combined.h"
-#include "lanes/proto/nid.h"
+#include "lanes/proto/collective.h"
 
 #define GRACE_MS 1000 /* after the patience */
 

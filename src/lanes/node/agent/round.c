@@ -23,7 +23,7 @@
 #include "base/hostlist.h"
 #include "base/memory.h"
 #include "lanes/proto/combined.h"
-#include "lanes/proto/parcel.h"
+#include "lanes/proto/collective.h"
 #include "lanes/node/agent/internal.h"
 
 /* Sizes of a carried confirmation and of an empty combined answer. */

@@ -5,6 +5,7 @@
  */
 #include "lanes/node/fanout/fanout.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -12,18 +13,17 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "lanes/endpoint/endpoint.h"
-#include "lanes/endpoint/place.h"
-#include "lanes/proto/nid.h"
+#include "sys/endpoint/endpoint.h"
+#include "sys/endpoint/place.h"
+#include "lanes/proto/collective.h"
 #include "lanes/node/agent/agent.h"
 
 struct node_endpoint {
 	uv_loop_t *loop;
 	const struct config_fabric *fabric;
-	uint64_t nid;
 	const struct log *log;
 	struct agent *agent;
-	struct hop_keys keys;
+	struct hop hop;
 	struct endpoint *endpoint; /* NULL: not yet */
 	struct node_rounds *rounds;
 	struct endpoint_place place;
@@ -39,9 +39,9 @@ struct node_endpoint *node_endpoint_create(uv_loop_t *loop,
 
 	node->loop = loop;
 	node->fabric = fabric;
-	node->nid = nid_of_node(name);
 	node->log = log;
-	keys_lock(&node->keys, sizeof(node->keys), log);
+	hop_init(&node->hop, nid_of_node(name));
+	keys_lock(&node->hop.keys, sizeof(node->hop.keys), log);
 	return node;
 }
 
@@ -57,15 +57,13 @@ void node_endpoint_destroy(struct node_endpoint *node)
 {
 	if (!node)
 		return;
-	keys_unlock(&node->keys, sizeof(node->keys));
+	hop_fini(&node->hop);
 	free(node);
 }
 
 void node_endpoint_keys(struct node_endpoint *node, const struct hop_keys *keys)
 {
-	node->keys = *keys;
-	if (node->endpoint)
-		endpoint_keys(node->endpoint, keys);
+	hop_take(&node->hop, keys);
 }
 
 void node_endpoint_serve(struct node_endpoint *node, struct agent *agent)
@@ -110,10 +108,10 @@ static int open_endpoint(struct node_endpoint *node, const char *local,
 	};
 	struct endpoint_options options = {
 		.loop = node->loop,
-		.log = node->log,
-		.nid = node->nid,
+		.nid = node->hop.nid,
 		.provider = node->fabric->provider,
 		.host = node->place.host,
+		.authenticator = &node->hop.authenticator,
 	};
 	int result = place_choose(&terms, &node->place, ret_error);
 
@@ -126,7 +124,6 @@ static int open_endpoint(struct node_endpoint *node, const char *local,
 		node_endpoint_close(node);
 		return result;
 	}
-	endpoint_keys(node->endpoint, &node->keys);
 	return 0;
 }
 
@@ -170,10 +167,12 @@ static void say_open(struct node_endpoint *node, const uint8_t *address,
 
 int node_endpoint_open(struct node_endpoint *node, const char *local)
 {
-	uint8_t address[COLLECTIVE_ADDRESS_MAX];
+	uint8_t address[ENDPOINT_ADDRESS_MAX];
 	struct fairlead_error error;
 	size_t size;
 
+	static_assert(ENDPOINT_ADDRESS_MAX <= COLLECTIVE_ADDRESS_MAX,
+		      "REGISTER carries any address");
 	if (node->endpoint)
 		return place_is_here(node->place.host) ? 0 : -EADDRNOTAVAIL;
 	if (open_endpoint(node, local, &error) < 0) {

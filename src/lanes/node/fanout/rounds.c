@@ -18,8 +18,8 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "lanes/endpoint/buffer.h"
-#include "lanes/proto/nid.h"
+#include "lanes/proto/buffer.h"
+#include "lanes/proto/collective.h"
 #include "lanes/node/agent/agent.h"
 
 struct node_round {

@@ -19,10 +19,9 @@
 
 #include <cmocka.h>
 
-#include "lanes/endpoint/endpoint.h"
+#include "sys/endpoint/endpoint.h"
 #include "lanes/manager/fanout/fanout.h"
-#include "lanes/proto/nid.h"
-#include "lanes/proto/parcel.h"
+#include "lanes/proto/collective.h"
 #include "lanes/node/fanout/fanout.h"
 #include "scoll/transport/ofi/test/child.h"
 #include "sys/test/watchdog.h"
@@ -59,8 +58,7 @@ enum part {
 };
 
 /* "1 2": the keys; the first one is sealed with, and signed. */
-static void keys_take(struct endpoint *endpoint, enum part part,
-		      const char *words)
+static void keys_take(struct hop *hop, enum part part, const char *words)
 {
 	struct hop_keys keys = { .is_manager = part != PART_NODE };
 	uint32_t ids[2];
@@ -78,7 +76,7 @@ static void keys_take(struct endpoint *endpoint, enum part part,
 		if (i == 0)
 			command_key_derive(ids[i], seed, &keys.command);
 	}
-	endpoint_keys(endpoint, &keys);
+	hop_take(hop, &keys);
 }
 
 /* --- a node: "node INDEX PROVIDER KEY" --- */
@@ -93,6 +91,7 @@ struct node {
 	uv_loop_t loop;
 	uint64_t nid;
 	struct endpoint *endpoint;
+	struct hop hop;
 	struct node_rounds *node_rounds;
 	struct errand *errands;
 	unsigned int count; /* of commands */
@@ -227,7 +226,7 @@ static void on_line(uv_poll_t *poll, int status, int events)
 		return;
 	}
 	if (strncmp(line, "keys ", 5) == 0)
-		keys_take(node->endpoint, PART_NODE, line + 5);
+		keys_take(&node->hop, PART_NODE, line + 5);
 	else if (strncmp(line, "attack ", 7) == 0)
 		attack(node, line + 7);
 	scoll_stats(endpoint_scoll(node->endpoint), &stats);
@@ -259,9 +258,11 @@ static int node_main(int argc, char **argv)
 	node.nid = is_other ? NID_MANAGER : nid_of(atoi(argv[2]));
 	options.nid = node.nid;
 	options.provider = argv[3];
+	options.authenticator = &node.hop.authenticator;
+	hop_init(&node.hop, node.nid);
 	result = endpoint_open(&options, &node.endpoint, &error);
 	if (result == 0) {
-		keys_take(node.endpoint, is_other ? PART_OTHER : PART_NODE,
+		keys_take(&node.hop, is_other ? PART_OTHER : PART_NODE,
 			  argv[4]);
 		if (is_other)
 			result = rounds_create(endpoint_scoll(node.endpoint),
@@ -304,6 +305,7 @@ struct bench {
 	struct worker workers[NODES];
 	uint64_t nids[NODES];
 	struct endpoint *endpoint;
+	struct hop hop;
 	struct rounds *rounds;
 	struct round_seam seam;
 	uint64_t id_last;
@@ -382,14 +384,16 @@ static void manager_open(struct bench *bench)
 		.nid = NID_MANAGER,
 		.provider = bench->provider,
 		.host = "127.0.0.1",
+		.authenticator = &bench->hop.authenticator,
 		.progressed = on_progressed,
 		.ctx = bench,
 	};
 	struct fairlead_error error;
 
+	hop_init(&bench->hop, NID_MANAGER);
 	if (endpoint_open(&options, &bench->endpoint, &error) < 0)
 		fail_msg("%s", error.text);
-	keys_take(bench->endpoint, PART_MANAGER, KEY);
+	keys_take(&bench->hop, PART_MANAGER, KEY);
 	assert_int_equal(rounds_create(endpoint_scoll(bench->endpoint), &events,
 				       bench, &bench->rounds),
 			 0);
@@ -679,7 +683,7 @@ static void keys_rotate_under_the_fan_out(void **state)
 
 	ask(bench, GROUP);
 	for (size_t step = 0; step < 3; step++) {
-		keys_take(bench->endpoint, PART_MANAGER, steps[step]);
+		keys_take(&bench->hop, PART_MANAGER, steps[step]);
 		for (int i = 0; i < NODES; i++) {
 			struct child *child = &bench->workers[i].child;
 

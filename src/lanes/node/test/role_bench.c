@@ -24,13 +24,12 @@
 #include <cmocka.h>
 
 #include "lanes/driver/driver.h"
-#include "lanes/endpoint/endpoint.h"
+#include "sys/endpoint/endpoint.h"
 #include "lanes/manager/fanout/fanout.h"
 #include "lanes/proto/client.h"
 #include "lanes/proto/combined.h"
 #include "lanes/proto/keyfile.h"
-#include "lanes/proto/nid.h"
-#include "lanes/proto/parcel.h"
+#include "lanes/proto/collective.h"
 #include "lanes/node/test/launcher.h"
 #include "sys/net.h"
 #include "sys/rng.h"
@@ -214,16 +213,16 @@ static void open_endpoint(struct bench *bench)
 		.nid = NID_MANAGER,
 		.provider = "tcp;ofi_rxm",
 		.host = "127.0.0.1",
+		.authenticator = &bench->hop.authenticator,
 		.progressed = on_progressed,
 		.ctx = bench,
 	};
-	struct hop_keys hops;
 	struct fairlead_error error;
 
+	hop_init(&bench->hop, NID_MANAGER);
+	manager_keys_hops(&bench->keys, &bench->hop.keys);
 	if (endpoint_open(&options, &bench->endpoint, &error) < 0)
 		fail_msg("%s", error.text);
-	manager_keys_hops(&bench->keys, &hops);
-	endpoint_keys(bench->endpoint, &hops);
 	assert_int_equal(rounds_create(endpoint_scoll(bench->endpoint),
 				       &round_events, bench, &bench->rounds),
 			 0);

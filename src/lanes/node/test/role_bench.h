@@ -8,7 +8,8 @@
 #include <jansson.h>
 #include <uv.h>
 
-#include "lanes/endpoint/endpoint.h"
+#include "lanes/proto/collective.h"
+#include "sys/endpoint/endpoint.h"
 #include "lanes/manager/fanout/fanout.h"
 #include "lanes/node/role.h"
 #include "lanes/node/test/launcher.h"
@@ -35,6 +36,7 @@ struct bench {
 	struct net *nodes;
 	uint64_t peer;
 	struct endpoint *endpoint;
+	struct hop hop;
 	struct rounds *rounds;
 	unsigned int links;
 	uint64_t sequence;

@@ -13,8 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lanes/proto/nid.h"
-#include "lanes/proto/parcel.h"
+#include "lanes/proto/collective.h"
 
 #define BULK_SIZE 1000
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lanes/proto/nid.h"
+#include "lanes/proto/collective.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/seam.h"
-#include "lanes/proto/nid.h"
+#include "lanes/proto/collective.h"
 
 static void dead_node_of_a_revoke_is_reported_and_the_others_count(void **state)
 {

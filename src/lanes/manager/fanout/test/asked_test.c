@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/seam.h"
-#include "lanes/proto/nid.h"
+#include "lanes/proto/collective.h"
 
 static void one_node_is_asked_and_answers(void **state)
 {

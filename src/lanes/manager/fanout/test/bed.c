@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/seam.h"
-#include "lanes/proto/nid.h"
+#include "lanes/proto/collective.h"
 
 /* --- the seam --- */
 

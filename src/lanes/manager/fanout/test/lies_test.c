@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/seam.h"
-#include "lanes/proto/nid.h"
+#include "lanes/proto/collective.h"
 
 /* A relay below which are 1 and 2 has changed the tag of their set. */
 static void set_with_a_false_tag_is_asked_for_separately(void **state)

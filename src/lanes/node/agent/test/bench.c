@@ -16,7 +16,7 @@
 #include "base/hostlist.h"
 #include "lanes/proto/client.h"
 #include "lanes/proto/combined.h"
-#include "lanes/proto/parcel.h"
+#include "lanes/proto/collective.h"
 
 /* Those of bench_command(); the tests' own are lower. */
 #define COLLECTIVE_FIRST (UINT64_C(1) << 32)

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "lanes/proto/parcel.h"
+#include "lanes/proto/collective.h"
 #include "lanes/node/agent/test/bench.h"
 
 #define LEASE_S 30

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "lanes/proto/combined.h"
-#include "lanes/proto/parcel.h"
+#include "lanes/proto/collective.h"
 #include "lanes/node/agent/test/bench.h"
 
 #define NODES       "n[0-9]"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Against the addresses of the machine that runs it, which are read here too. */
-#include "lanes/endpoint/place.h"
+#include "sys/endpoint/place.h"
 
 #include <errno.h>
 #include <ifaddrs.h>

@@ -3,7 +3,7 @@
  * Endpoints on one loop, on this machine. One of them asks the others, and each
  * says that it is there.
  */
-#include "lanes/endpoint/endpoint.h"
+#include "sys/endpoint/endpoint.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "lanes/proto/nid.h"
+#include "lanes/proto/collective.h"
 #include "sys/test/watchdog.h"
 
 #define SERVICE   9
@@ -24,6 +24,7 @@
 
 struct member {
 	struct endpoint *endpoint;
+	struct hop hop;
 	uint64_t nid;
 	unsigned int request_count;
 	unsigned int progress_count;
@@ -105,7 +106,7 @@ static void keys_take(struct bench *bench, int index, const uint32_t *ids,
 		if (i == 0)
 			command_key_derive(ids[i], seed, &keys.command);
 	}
-	endpoint_keys(bench->members[index].endpoint, &keys);
+	hop_take(&bench->members[index].hop, &keys);
 }
 
 static void member_open(struct bench *bench)
@@ -125,6 +126,8 @@ static void member_open(struct bench *bench)
 	snprintf(name, sizeof(name), "n%d", bench->count);
 	options.nid = bench->count == 0 ? NID_MANAGER : nid_of_node(name);
 	member->nid = options.nid;
+	hop_init(&member->hop, member->nid);
+	options.authenticator = &member->hop.authenticator;
 	if (endpoint_open(&options, &member->endpoint, &error) < 0)
 		fail_msg("%s", error.text);
 	keys_take(bench, bench->count++, first, 1);
@@ -175,7 +178,7 @@ static void ask(struct bench *bench)
 	static const scoll_tag_t tag = { "x" };
 	scoll_t *root = endpoint_scoll(bench->members[0].endpoint);
 	scoll_target_t targets[NODES_MAX];
-	uint8_t address[COLLECTIVE_ADDRESS_MAX];
+	uint8_t address[ENDPOINT_ADDRESS_MAX];
 	scoll_request_t *request;
 
 	for (int i = 1; i < bench->count; i++) {
@@ -239,6 +242,7 @@ static void unknown_provider_is_refused_with_a_hint(void **state)
 	struct fairlead_error error;
 	struct endpoint_options options = {
 		.loop = &bench->loop,
+		.authenticator = &bench->members[0].hop.authenticator,
 		.nid = nid_of_node("n99"),
 		.provider = "none-such",
 		.host = "127.0.0.1",
@@ -259,6 +263,7 @@ static void address_of_nobody_is_refused(void **state)
 	struct fairlead_error error;
 	const struct endpoint_options options = {
 		.loop = &bench->loop,
+		.authenticator = &bench->members[0].hop.authenticator,
 		.nid = nid_of_node("n99"),
 		.provider = bench->provider,
 		.host = "192.0.2.1",
@@ -275,11 +280,12 @@ static void port_that_is_taken_is_said(void **state)
 	struct fairlead_error error;
 	struct endpoint_options options = {
 		.loop = &bench->loop,
+		.authenticator = &bench->members[0].hop.authenticator,
 		.nid = nid_of_node("n99"),
 		.provider = bench->provider,
 		.host = "127.0.0.1",
 	};
-	uint8_t bytes[COLLECTIVE_ADDRESS_MAX];
+	uint8_t bytes[ENDPOINT_ADDRESS_MAX];
 	struct sockaddr_in address;
 
 	assert_int_equal(endpoint_address(bench->members[0].endpoint, bytes),

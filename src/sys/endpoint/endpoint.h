@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A daemon's place among the members of collectives: libscoll on a libuv loop,
- * its messages sealed with the cluster's hop keys (doc/rfc/fan-out.md).
+ * libscoll on a daemon's libuv loop (doc/rfc/fan-out.md).
  *
- *	endpoint_open -> endpoint_keys, what is done with endpoint_scoll()
- *		      -> endpoint_close
+ *	endpoint_open -> what is done with endpoint_scoll() -> endpoint_close
  *
  * It is opened after all forks, by a process without privileges.
  */
@@ -15,29 +13,29 @@
 #include <uv.h>
 
 #include "base/error.h"
-#include "lanes/proto/keyfile.h"
-#include "lanes/proto/message.h"
 #include "scoll.h"
+
+#define ENDPOINT_ADDRESS_MAX 64 /* bytes: no provider of longer ones */
 
 struct endpoint;
 
 struct endpoint_options {
 	uv_loop_t *loop;
-	const struct log *log; /* may be NULL */
 	uint64_t nid;
 	const char *provider; /* of libfabric */
 	const char *host;     /* numeric, of this machine */
 	uint16_t port;        /* 0: any */
 	uint64_t started;     /* as in struct scoll_params */
+	/* Of all messages; by reference. */
+	const struct scoll_authenticator *authenticator;
 	/* Callbacks of libscoll have been called. May be NULL. */
 	void (*progressed)(void *ctx);
 	void *ctx;
 };
 
 /*
- * Without keys nothing is taken and nothing that is sent is. Errors have a text
- * that says what to do. The loop and what ctx is are kept by reference; texts
- * are not kept.
+ * Errors have a text that says what to do. The loop and what ctx is are kept by
+ * reference; texts are not kept.
  */
 int endpoint_open(const struct endpoint_options *options,
 		  struct endpoint **ret_endpoint,
@@ -47,11 +45,8 @@ int endpoint_open(const struct endpoint_options *options,
  * not. The loop frees it. NULL is allowed.
  */
 void endpoint_close(struct endpoint *endpoint);
-/* These from now on; copied. */
-void endpoint_keys(struct endpoint *endpoint, const struct hop_keys *keys);
-
 /* Valid until endpoint_close. Who calls it need not wake the loop. */
 scoll_t *endpoint_scoll(const struct endpoint *endpoint);
 /* The size of its address. */
 size_t endpoint_address(const struct endpoint *endpoint,
-			uint8_t ret_address[COLLECTIVE_ADDRESS_MAX]);
+			uint8_t ret_address[ENDPOINT_ADDRESS_MAX]);

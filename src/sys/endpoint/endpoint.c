@@ -3,14 +3,12 @@
  * libscoll's descriptor is watched, and its time is asked for just before the
  * loop waits, since any call may have moved it.
  */
-#include "lanes/endpoint/endpoint.h"
+#include "sys/endpoint/endpoint.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "lanes/endpoint/hop.h"
 
 #define GROUP_LIFETIME_NS (INT64_C(7 * 24 * 3600) * 1000000000)
 #define RTT_NS            INT64_C(1000000000) /* of a busy machine */
@@ -21,9 +19,8 @@ struct endpoint {
 	uv_loop_t *loop;
 	void (*progressed)(void *ctx);
 	void *ctx;
-	struct hop hop;
 	scoll_t *scoll;
-	uint8_t address[COLLECTIVE_ADDRESS_MAX];
+	uint8_t address[ENDPOINT_ADDRESS_MAX];
 	size_t address_size;
 	uv_poll_t poll;
 	uv_prepare_t prepare;
@@ -82,7 +79,7 @@ static int instance_open(struct endpoint *endpoint,
 		.discovery = SCOLL_DISCOVERY_GIVEN,
 		/* Of jobs that run long: to make it again costs a round. */
 		.group_lifetime = GROUP_LIFETIME_NS,
-		.authenticator = &endpoint->hop.authenticator,
+		.authenticator = options->authenticator,
 		.share_addresses = true,
 		.started = options->started,
 	};
@@ -118,7 +115,7 @@ static int address_get(struct endpoint *endpoint, const char *provider,
 				 "addresses of provider '%s' have %zu bytes, "
 				 "and a node can tell %d: use another provider",
 				 provider, endpoint->address_size,
-				 COLLECTIVE_ADDRESS_MAX);
+				 ENDPOINT_ADDRESS_MAX);
 	if (result < 0)
 		return error_set(ret_error, result,
 				 "provider '%s' does not say its address: %s",
@@ -167,9 +164,6 @@ int endpoint_open(const struct endpoint_options *options,
 	endpoint->loop = options->loop;
 	endpoint->progressed = options->progressed;
 	endpoint->ctx = options->ctx;
-	hop_init(&endpoint->hop, options->nid);
-	keys_lock(&endpoint->hop.keys, sizeof(endpoint->hop.keys),
-		  options->log);
 	result = instance_open(endpoint, options, ret_error);
 	if (result == 0)
 		result = address_get(endpoint, options->provider, ret_error);
@@ -195,17 +189,11 @@ void endpoint_close(struct endpoint *endpoint)
 		uv_close((uv_handle_t *)&endpoint->timer, on_closed);
 	}
 	scoll_fini(endpoint->scoll);
-	hop_fini(&endpoint->hop);
 	if (endpoint->open_handles == 0)
 		free(endpoint);
 }
 
 /* --- what there is --- */
-
-void endpoint_keys(struct endpoint *endpoint, const struct hop_keys *keys)
-{
-	hop_take(&endpoint->hop, keys);
-}
 
 scoll_t *endpoint_scoll(const struct endpoint *endpoint)
 {
@@ -213,7 +201,7 @@ scoll_t *endpoint_scoll(const struct endpoint *endpoint)
 }
 
 size_t endpoint_address(const struct endpoint *endpoint,
-			uint8_t ret_address[COLLECTIVE_ADDRESS_MAX])
+			uint8_t ret_address[ENDPOINT_ADDRESS_MAX])
 {
 	memcpy(ret_address, endpoint->address, endpoint->address_size);
 	return endpoint->address_size;

@@ -5,7 +5,7 @@
  * name has, or the only one that there is. To guess among several would make a
  * cluster that works on some machines.
  */
-#include "lanes/endpoint/place.h"
+#include "sys/endpoint/place.h"
 
 #include <errno.h>
 #include <ifaddrs.h>

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lanes/proto/parcel.h"
+#include "lanes/proto/collective.h"
 #include "scoll.h"
 
 struct buffer {

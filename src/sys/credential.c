@@ -5,7 +5,7 @@
  * are not for several threads. libmunge writes to munged's socket with write():
  * should munged die meanwhile, the SIGPIPE is not to reach the program.
  */
-#include "lanes/credential/credential.h"
+#include "sys/credential.h"
 
 #include <dlfcn.h>
 #include <munge.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* For each child as many as the answers of its subtree may have parts. */
-#include "lanes/endpoint/buffer.h"
+#include "lanes/proto/buffer.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lanes/endpoint/hop.h"
+#include "lanes/proto/collective.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "lanes/proto/nid.h"
 #include "lanes/proto/test/golden.h"
 #include "lanes/proto/test/samples.h"
 
