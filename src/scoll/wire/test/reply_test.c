@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks.h"
 #include "golden.h"
-#include "samples.h"
 
 static const char payload[] = "what came of it";
 
@@ -64,16 +64,6 @@ static void assert_failure(const struct wire_failure *got,
 	assert_int_equal(got->is_reached, sent->is_reached);
 }
 
-static size_t hex_bytes(const char *hex, uint8_t *ret_bytes, size_t capacity)
-{
-	size_t size;
-
-	assert_int_equal(sodium_hex2bin(ret_bytes, capacity, hex, strlen(hex),
-					NULL, &size, NULL),
-			 0);
-	return size;
-}
-
 /* Of what was for an earlier start. */
 static struct wire_reply refusal_sample(void)
 {
@@ -91,7 +81,7 @@ static void reply_and_report_are_their_golden_bytes(void **state)
 {
 	struct wire_reply reply = reply_sample();
 	struct wire_report report = report_sample();
-	uint8_t bytes[WIRE_REPORT_MAX], golden[WIRE_REPORT_MAX];
+	uint8_t bytes[WIRE_REPORT_MAX];
 	struct sample_node child;
 
 	sample_node_init(&child, SAMPLE_CHILD, SCOLL_SEAL_MAX);
@@ -99,20 +89,16 @@ static void reply_and_report_are_their_golden_bytes(void **state)
 					   SAMPLE_PARENT, &child.auth, bytes),
 			 0);
 	memcpy(bytes + WIRE_REPLY_HEAD, payload, PAYLOAD_SIZE);
-	assert_int_equal(hex_bytes(golden_reply, golden, sizeof(golden)),
-			 WHOLE);
-	assert_memory_equal(bytes, golden, WHOLE);
+	assert_golden(golden_reply, bytes, WHOLE);
 	reply = refusal_sample();
 	assert_int_equal(wire_reply_encode(&reply, NULL, 0, SAMPLE_PARENT,
 					   &child.auth, bytes),
 			 0);
-	assert_int_equal(hex_bytes(golden_refusal, golden, sizeof(golden)),
-			 WIRE_REPLY_HEAD);
-	assert_memory_equal(bytes, golden, WIRE_REPLY_HEAD);
-	assert_int_equal(wire_report_encode(&report, failures, SAMPLE_PARENT,
-					    &child.auth, bytes),
-			 hex_bytes(golden_report, golden, sizeof(golden)));
-	assert_memory_equal(bytes, golden, strlen(golden_report) / 2);
+	assert_golden(golden_refusal, bytes, WIRE_REPLY_HEAD);
+	assert_golden(golden_report, bytes,
+		      (size_t)wire_report_encode(&report, failures,
+						 SAMPLE_PARENT, &child.auth,
+						 bytes));
 }
 
 static void reply_comes_back_as_it_was(void **state)
@@ -321,13 +307,13 @@ static void reply_is_of_the_child_and_request_that_were_expected(void **state)
 			 WIRE_FIELD);
 }
 
-/* Some bytes of the sample are something else. */
-struct change {
-	size_t offset;
-	size_t size;
-	uint64_t value;
-	enum wire_result result;
-};
+static enum wire_result open_reply(const uint8_t *head, size_t size)
+{
+	struct wire_reply reply;
+
+	return wire_reply_open(head, payload, WHOLE, SAMPLE_CHILD, SAMPLE_TAG,
+			       NULL, &reply);
+}
 
 static void reply_has_fields_in_range(void **state)
 {
@@ -364,22 +350,13 @@ static void reply_has_fields_in_range(void **state)
 		{ 63, 1, 4, WIRE_FIELD },
 		{ 255, 1, 1, WIRE_FIELD },
 	};
-	struct wire_reply reply = reply_sample(), got;
+	struct wire_reply reply = reply_sample();
 	uint8_t head[WIRE_REPLY_HEAD];
 
 	wire_reply_encode(&reply, payload, PAYLOAD_SIZE, SAMPLE_PARENT, NULL,
 			  head);
-	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
-		uint8_t copy[WIRE_REPLY_HEAD];
-
-		memcpy(copy, head, sizeof(copy));
-		memcpy(copy + changes[i].offset, &changes[i].value,
-		       changes[i].size);
-		if (wire_reply_open(copy, payload, WHOLE, SAMPLE_CHILD,
-				    SAMPLE_TAG, NULL,
-				    &got) != changes[i].result)
-			fail_msg("change %zu at %zu", i, changes[i].offset);
-	}
+	assert_changes(head, sizeof(head), changes,
+		       sizeof(changes) / sizeof(changes[0]), open_reply);
 }
 
 static void reply_T08_has_parts_of_at_most_1_mib(void **state)
@@ -487,6 +464,11 @@ static void report_is_rejected_when_cut_or_changed(void **state)
 	}
 }
 
+static enum wire_result open_report(const uint8_t *bytes, size_t size)
+{
+	return report_open(bytes, size, NULL);
+}
+
 static void report_has_fields_in_range(void **state)
 {
 	static const struct change changes[] = {
@@ -508,15 +490,8 @@ static void report_has_fields_in_range(void **state)
 	size_t size = (size_t)wire_report_encode(&report, failures,
 						 SAMPLE_PARENT, NULL, bytes);
 
-	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
-		uint8_t copy[WIRE_REPORT_MAX];
-
-		memcpy(copy, bytes, size);
-		memcpy(copy + changes[i].offset, &changes[i].value,
-		       changes[i].size);
-		if (report_open(copy, size, NULL) != changes[i].result)
-			fail_msg("change %zu at %zu", i, changes[i].offset);
-	}
+	assert_changes(bytes, size, changes,
+		       sizeof(changes) / sizeof(changes[0]), open_report);
 	memset(bytes + 6, 0, 2); /* an empty one */
 	assert_int_equal(report_open(bytes, 32, NULL), WIRE_FIELD);
 	report.failure_count = 0;
