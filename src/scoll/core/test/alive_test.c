@@ -5,11 +5,9 @@
 static void death_E04_D02_is_reported_at_once(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 4, CAST_CHAIN);
 	uint64_t start_ns;
 
-	cast_init(&cast, 4, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 4);
 	cast.members[2].keeps_quiet = true;
 	cast_bcast(&cast, 0, group, "x");
 	start_ns = cast.now_ns;
@@ -30,10 +28,8 @@ static void death_E04_D02_is_reported_at_once(void **state)
 static void reboot_E04_T03_is_reported_as_one(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	cast_rule(&cast, MOVE_SEND, 0, 1, FATE_LOSE, -1);
 	cast_bcast(&cast, 0, group, "x");
 	cast_kill(&cast, 1);
@@ -48,10 +44,8 @@ static void reboot_E04_T03_is_reported_as_one(void **state)
 static void orphan_E05_B37_finishes_and_drops_its_reply(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	cast.members[2].keeps_quiet = true;
 	cast_bcast(&cast, 0, group, "x");
 	cast_kill(&cast, 1);
@@ -70,11 +64,9 @@ static void orphan_E05_B37_finishes_and_drops_its_reply(void **state)
 static void dead_member_P01_B26_stops_it_before_any_message(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 4, SCOLL_TREE_FLAT);
 	scoll_request_t *request;
 
-	cast_init(&cast, 4, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 4);
 	request = cast_request(&cast, 0, group, "x", 1, 0, 0);
 	cast_kill(&cast, 2);
 	cast_tell_dead(&cast, 2);
@@ -94,11 +86,9 @@ static void dead_member_P01_B26_stops_it_before_any_message(void **state)
 static void living_B39_are_those_of_the_making_or_it_is_made_again(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 4, SCOLL_TREE_FLAT);
 	scoll_request_t *request;
 
-	cast_init(&cast, 4, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 4);
 	request = cast_request(&cast, 0, group, "x", 1, SCOLL_ALIVE_ONLY, 0);
 	given_dead(cast.members[0].given, cast_nid(2));
 	assert_int_equal(scoll_core_bcast_send(request, cast.now_ns), -EAGAIN);
@@ -120,10 +110,8 @@ static void living_B39_are_those_of_the_making_or_it_is_made_again(void **state)
 static void views_B27_that_differ_are_waited_for_a_little(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 4, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 4, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 4);
 	cast_bcast(&cast, 0, group, "x");
 	cast_script_clear(&cast);
 	given_dead(cast.members[0].given, cast_nid(3));
@@ -157,10 +145,8 @@ static void views_B27_that_differ_are_waited_for_a_little(void **state)
 static void child_B26_that_is_dead_to_its_parent_fails_at_once(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	given_dead(cast.members[1].given, cast_nid(2));
 	cast_bcast(&cast, 0, group, "x");
 	assert_string_equal(cast.members[1].script,

@@ -253,10 +253,8 @@ static void nothing_is_believed_without_seals(void **state)
 	struct core_options options;
 	struct scoll_core *core;
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, 0));
 	cast_rewrite(cast_move(&cast, MOVE_SEND, 0, 0), sender_add);
 	cast_run(&cast);

@@ -222,11 +222,9 @@ static void buffer_K02_B22_must_be_given(void **state)
 
 	for (int i = 0; i < 2; i++) {
 		struct cast cast;
-		scoll_group_t *group;
+		scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 		struct iovec iov = whole();
 
-		cast_init(&cast, 3, CAST_CHAIN);
-		group = cast_group(&cast, 0, 0, 3);
 		cast.members[1].no_bulk_buffer = cases[i].has_none;
 		cast.members[1].bulk_short = cases[i].is_short;
 		cast_send(&cast, cast_bulk_request(&cast, 0, group, &iov, 1));
@@ -334,12 +332,10 @@ static void broken_read_K03_is_tried_again(void **state)
 static void dead_parent_K06_leaves_no_one_reading(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 	struct iovec iov = whole();
 
 	source_fill();
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	cast_rule(&cast, MOVE_READ, 1, 0, FATE_HOLD, -1);
 	cast_send(&cast, cast_bulk_request(&cast, 0, group, &iov, 1));
 	cast_run(&cast);
@@ -357,11 +353,9 @@ static void region_K06_that_cannot_be_opened_is_no_fault_of_the_service(
 	void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 	struct iovec iov = whole();
 
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	cast.members[1].region_result = -ENOSPC;
 	cast_send(&cast, cast_bulk_request(&cast, 0, group, &iov, 1));
 	cast_run(&cast);
@@ -378,12 +372,10 @@ static void region_K06_that_cannot_be_opened_is_no_fault_of_the_service(
 static void abort_K06_B23_in_the_middle_waits_for_its_own_reads(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 	struct iovec iov = whole();
 
 	source_fill();
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	cast_rule(&cast, MOVE_READ, 1, 0, FATE_HOLD, -1);
 	cast_send(&cast, cast_bulk_request(&cast, 0, group, &iov, 1));
 	cast_run(&cast);
@@ -405,12 +397,10 @@ static void child_K06_that_is_given_up_while_it_reads_is_disconnected(
 	void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, SCOLL_TREE_FLAT);
 	struct iovec iov = whole();
 
 	source_fill();
-	cast_init(&cast, 3, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 3);
 	cast_rule(&cast, MOVE_READ, 1, 0, FATE_HOLD, -1);
 	cast_send(&cast, cast_bulk_request(&cast, 0, group, &iov, 1));
 	cast_run(&cast);
@@ -429,12 +419,10 @@ static void child_K06_that_is_given_up_while_it_reads_is_disconnected(
 static void wait_K06_O04_for_data_that_never_comes_ends(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 	struct iovec iov = whole();
 
 	source_fill();
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	cast_send(&cast, cast_bulk_request(&cast, 0, group, &iov, 1));
 	/* 2 never gets a notice that there is something to read. */
 	cast_carry(&cast, cast_move(&cast, MOVE_SEND, 0, 0), FATE_PASS);

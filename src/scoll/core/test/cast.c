@@ -190,6 +190,13 @@ void cast_init(struct cast *cast, int count, scoll_tree_type_t tree)
 	init(cast, count, tree, false);
 }
 
+scoll_group_t *cast_init_group(struct cast *cast, int count,
+			       scoll_tree_type_t tree)
+{
+	cast_init(cast, count, tree);
+	return cast_group(cast, 0, 0, count);
+}
+
 void cast_init_sealed(struct cast *cast, int count, scoll_tree_type_t tree)
 {
 	init(cast, count, tree, true);

@@ -177,7 +177,10 @@ extern const struct transport_ops cast_net_ops;
 
 /* `count` members; the tree of all of them. */
 void cast_init(struct cast *cast, int count, scoll_tree_type_t tree);
-/* The same, and every message is sealed, every broadcast signed. */
+/* The same, and member 0's group of all of them, delayed. */
+scoll_group_t *cast_init_group(struct cast *cast, int count,
+			       scoll_tree_type_t tree);
+/* As cast_init(), and every message is sealed, every broadcast signed. */
 void cast_init_sealed(struct cast *cast, int count, scoll_tree_type_t tree);
 /*
  * Sealed, and with addresses of so many bytes, 5 or more: member 0 knows all

@@ -21,11 +21,9 @@ static void assert_groups(struct cast *cast, int from, int to, uint64_t count)
 static void last_L01_ends_the_group_when_the_reply_has_left(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, SCOLL_TREE_FLAT);
 	scoll_request_t *request;
 
-	cast_init(&cast, 3, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 3);
 	cast_bcast(&cast, 0, group, "x");
 	cast_rule(&cast, MOVE_REPLY, 2, 0, FATE_HOLD, -1);
 	cast_send(&cast, cast_request(&cast, 0, group, "y", 1, SCOLL_LAST, 0));
@@ -47,11 +45,9 @@ static void last_L01_ends_the_group_when_the_reply_has_left(void **state)
 static void last_B16_waits_for_the_earlier_ones(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, SCOLL_TREE_FLAT);
 	scoll_request_t *made;
 
-	cast_init(&cast, 3, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 3);
 	cast_rule(&cast, MOVE_REPLY, 1, 0, FATE_HOLD, -1);
 	made = cast_request(&cast, 0, group, "w", 1, 0, 0);
 	cast_bcast(&cast, 0, group, "x");
@@ -97,11 +93,9 @@ static void last_B16_waits_for_those_that_wait_themselves(void **state)
 static void last_L01_of_a_root_that_has_not_made_the_group(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, SCOLL_TREE_FLAT);
 	scoll_request_t *pending;
 
-	cast_init(&cast, 3, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 3);
 	cast.members[1].keeps_quiet = true;
 	cast_bcast(&cast, 0, group, "x");
 	pending = cast.members[1].request;
@@ -125,11 +119,9 @@ static void last_L01_of_a_root_that_has_not_made_the_group(void **state)
 static void held_last_B23_can_be_aborted(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 	scoll_request_t *last;
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	cast_rule(&cast, MOVE_REPLY, 1, 0, FATE_HOLD, -1);
 	cast_bcast(&cast, 0, group, "x");
 	cast_script_clear(&cast);
@@ -146,13 +138,11 @@ static void held_last_B23_can_be_aborted(void **state)
 static void ended_group_B16_is_not_made_again_by_a_late_message(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, SCOLL_TREE_FLAT);
 	struct move *late;
 	uint8_t bytes[SCOLL_BCAST_MAX];
 	size_t size;
 
-	cast_init(&cast, 3, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 3);
 	/* The first one, with the parameters, is on its way for long. */
 	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, 0));
 	late = cast_move(&cast, MOVE_SEND, 0, 1);
@@ -174,12 +164,10 @@ static void ended_group_B16_is_not_made_again_by_a_late_message(void **state)
 static void destroy_L02_F14_is_an_empty_last_broadcast(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 4, CAST_CHAIN);
 	struct wire_message message;
 	const struct move *move;
 
-	cast_init(&cast, 4, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 4);
 	cast_bcast(&cast, 0, group, "x");
 	cast_script_clear(&cast);
 	assert_int_equal(scoll_core_service_unregister(cast.members[0].core,
@@ -214,10 +202,8 @@ static void destroy_L02_F14_is_an_empty_last_broadcast(void **state)
 static void destroy_L02_L06_leaves_out_the_dead(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 5, CAST_CHAIN);
 
-	cast_init(&cast, 5, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 5);
 	cast_bcast(&cast, 0, group, "x");
 	given_dead(cast.members[0].given, cast_nid(2));
 	scoll_core_group_destroy(group, cast.now_ns);
@@ -256,10 +242,8 @@ static void creator_L03_that_is_dead_takes_its_groups_along(void **state)
 static void reboot_L04_D07_ends_groups_of_earlier_starts_only(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 3, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 3);
 	cast_bcast(&cast, 0, group, "x");
 	cast_kill(&cast, 0);
 	cast_start(&cast, 0);
@@ -283,10 +267,8 @@ static void reboot_L04_D07_ends_groups_of_earlier_starts_only(void **state)
 static void member_L05_that_dies_leaves_the_group_as_it_is(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 3, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 3);
 	cast_bcast(&cast, 0, group, "x");
 	cast_tell_dead(&cast, 2);
 	assert_groups(&cast, 0, 3, 1);
@@ -299,10 +281,8 @@ static void member_L05_that_dies_leaves_the_group_as_it_is(void **state)
 static void lifetime_L06_ends_what_nobody_uses(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	cast_bcast(&cast, 0, group, "x");
 	cast_pass(&cast, HOUR_NS - 1);
 	cast_bcast(&cast, 0, group, "y");

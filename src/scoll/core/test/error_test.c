@@ -17,10 +17,8 @@ static void unserve(struct cast *cast, int index)
 static void unknown_service_E01_is_reported_to_the_parent_alone(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 4, CAST_CHAIN);
 
-	cast_init(&cast, 4, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 4);
 	unserve(&cast, 2);
 	cast_bcast(&cast, 0, group, "x");
 	assert_string_equal(cast.members[0].script, "request reply:0 post");
@@ -44,10 +42,8 @@ static void tree_change(struct wire_bcast *wire)
 static void wrong_parent_E01_P05_is_refused(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 4, CAST_CHAIN);
 
-	cast_init(&cast, 4, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 4);
 	cast_rule(&cast, MOVE_SEND, 1, 2, FATE_HOLD, -1);
 	cast_bcast(&cast, 0, group, "x");
 	/* In a flat tree the parent of 2 is 0, not 1. */
@@ -65,10 +61,8 @@ static void wrong_parent_E01_P05_is_refused(void **state)
 static void checks_P05_come_in_order_group_parent_service(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	cast_bcast(&cast, 0, group, "x");
 	unserve(&cast, 2);
 	cast_rule(&cast, MOVE_SEND, 1, 2, FATE_HOLD, -1);
@@ -94,11 +88,9 @@ static void checks_P05_come_in_order_group_parent_service(void **state)
 static void other_version_E01_is_answered(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 	struct move *move;
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, 0));
 	move = cast_move(&cast, MOVE_SEND, 0, 0);
 	move->bytes[2] = SCOLL_PROTOCOL_VERSION + 1;
@@ -112,10 +104,8 @@ static void other_version_E01_is_answered(void **state)
 static void forgotten_group_E01_B30_is_reported_and_carried_again(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 3, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 3);
 	cast_bcast(&cast, 0, group, "x");
 	cast_kill(&cast, 1);
 	cast_start(&cast, 1);
@@ -131,10 +121,8 @@ static void forgotten_group_E01_B30_is_reported_and_carried_again(void **state)
 static void member_E01_without_memory_says_so(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	/* For the request; then there is some for the answer. */
 	scoll_core_fail_at(cast.members[1].core, 1);
 	cast_bcast(&cast, 0, group, "x");
@@ -148,10 +136,8 @@ static void member_E01_without_memory_says_so(void **state)
 static void limit_E01_of_requests_is_answered(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	cast.members[1].core->bcast_count += BCASTS_MAX;
 	cast_bcast(&cast, 0, group, "x");
 	cast.members[1].core->bcast_count -= BCASTS_MAX;
@@ -166,10 +152,8 @@ static void limit_E01_of_requests_is_answered(void **state)
 static void refusal_E02_ends_it_there(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 4, CAST_CHAIN);
 
-	cast_init(&cast, 4, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 4);
 	cast.members[2].pre_result = -EACCES;
 	cast_bcast(&cast, 0, group, "x");
 	assert_string_equal(cast.members[1].script,
@@ -186,10 +170,8 @@ static void refusal_E02_ends_it_there(void **state)
 static void missing_buffer_E02_B36_is_a_refusal(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	cast.members[1].posts_nothing = true;
 	cast_bcast(&cast, 0, group, "x");
 	assert_string_equal(cast.members[0].script,
@@ -206,10 +188,8 @@ static void missing_buffer_E02_B36_is_a_refusal(void **state)
 static void failed_child_E03_leaves_the_others(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 4, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 4, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 4);
 	cast_rule(&cast, MOVE_SEND, 0, 2, FATE_FAIL, -1);
 	cast_bcast(&cast, 0, group, "x");
 	while (cast_pass_deadline(&cast) && cast.members[0].status == 0)
@@ -225,10 +205,8 @@ static void failed_child_E03_leaves_the_others(void **state)
 static void failed_request_E03_P08_T05_is_reported_by_the_library(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	cast.members[1].request_result = -EDOM;
 	cast_bcast(&cast, 0, group, "x");
 	/* What is below it has run, and is not lost. */
@@ -245,10 +223,8 @@ static void failed_request_E03_P08_T05_is_reported_by_the_library(void **state)
 static void root_E03_that_fails_itself_knows_it(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	cast.members[0].request_result = -EDOM;
 	cast_bcast(&cast, 0, group, "x");
 	assert_string_equal(cast.members[0].script, "request reply:0 post");
@@ -273,10 +249,8 @@ static void reply_too_large(struct member *member, scoll_request_t *request)
 static void large_reply_B36_E03_is_an_error_without_data(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	cast.members[1].on_post = reply_too_large;
 	cast_bcast(&cast, 0, group, "x");
 	assert_string_equal(cast.members[0].script,
@@ -292,10 +266,8 @@ static void large_reply_B36_E03_is_an_error_without_data(void **state)
 static void local_failure_E04_is_tried_again(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	cast_rule(&cast, MOVE_SEND, 0, 1, FATE_FAIL, ACTION_TRIES - 1);
 	cast_bcast(&cast, 0, group, "x");
 	for (int i = 1; i < ACTION_TRIES; i++) {
@@ -311,10 +283,8 @@ static void local_failure_E04_is_tried_again(void **state)
 static void refused_call_E04_is_a_local_failure_too(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	cast.members[0].refusal = -EIO;
 	cast_bcast(&cast, 0, group, "x");
 	while (cast.members[0].status == 0 && cast_pass_deadline(&cast))
@@ -331,11 +301,9 @@ static void refused_call_E04_is_a_local_failure_too(void **state)
 static void absent_node_E04_is_not_tried_again(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 	uint64_t before_ns;
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	cast.members[0].refusal = -EHOSTUNREACH;
 	before_ns = cast.now_ns;
 	cast_bcast(&cast, 0, group, "x");
@@ -351,10 +319,8 @@ static void absent_node_E04_is_not_tried_again(void **state)
 static void denied_send_E04_S02_runs_once_all_the_same(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	cast.members[1].keeps_quiet = true;
 	cast_rule(&cast, MOVE_SEND, 0, 1, FATE_DENY, 2);
 	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, 1000000000));
@@ -377,10 +343,8 @@ static void denied_send_E04_S02_runs_once_all_the_same(void **state)
 static void silence_E04_O05_is_a_timeout(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 3, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 3);
 	cast_rule(&cast, MOVE_SEND, 0, 1, FATE_LOSE, -1);
 	cast_bcast(&cast, 0, group, "x");
 	cast_pass(&cast, CAST_R_NS - 1);
@@ -399,10 +363,8 @@ static void silence_E04_O05_is_a_timeout(void **state)
 static void reply_E05_that_cannot_be_sent_is_given_up(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	cast_rule(&cast, MOVE_REPLY, 1, 0, FATE_FAIL, -1);
 	cast_bcast(&cast, 0, group, "x");
 	while (cast.members[0].status == 0 && cast_pass_deadline(&cast))
@@ -415,10 +377,8 @@ static void reply_E05_that_cannot_be_sent_is_given_up(void **state)
 static void subtree_E06_B19_that_is_not_reached_is_counted(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 16, SCOLL_TREE_BINOMIAL);
 
-	cast_init(&cast, 16, SCOLL_TREE_BINOMIAL);
-	group = cast_group(&cast, 0, 0, 16);
 	cast_rule(&cast, MOVE_SEND, 8, 12, FATE_FAIL, -1);
 	cast_bcast(&cast, 0, group, "x");
 	while (cast.members[0].status == 0 && cast_pass_deadline(&cast))
@@ -439,11 +399,9 @@ static void subtree_E06_B19_that_is_not_reached_is_counted(void **state)
 static void service_E07_stops_in_three_steps(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 	scoll_request_t *active;
 
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	cast_rule(&cast, MOVE_REPLY, 2, 1, FATE_HOLD, -1);
 	cast_bcast(&cast, 0, group, "x");
 	assert_string_equal(cast.members[1].script, "pre request");

@@ -556,14 +556,12 @@ static void altered_report_M03_is_posted_again(void **state)
 static void stealthy_member_D03_does_no_collective_work(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 	scoll_request_t *request;
 	scoll_target_t targets[2];
 	struct core_callback callback;
 	struct discovery *discovery;
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	discovery = scoll_core_options(cast.members[1].core)->discovery;
 	discovery->is_stealthy = true;
 	cast_bcast(&cast, 0, group, "x");

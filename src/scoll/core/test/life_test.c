@@ -242,10 +242,8 @@ static void immediate_P01_G03_of_a_dead_member_fails_by_the_callback(
 static void delayed_G02_B15_is_carried_until_all_have_it(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 4, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 4, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 4);
 	assert_int_equal(cast.sends, 0);
 	/* But the way is prepared. */
 	assert_int_equal(cast.members[0].connects, 3);
@@ -298,10 +296,8 @@ static void delayed_G02_that_its_parts_have_is_not_carried_any_more(
 static void delayed_B15_is_carried_again_when_the_first_has_failed(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 3, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 3);
 	cast_rule(&cast, MOVE_SEND, 0, 1, FATE_LOSE, 1);
 	cast_bcast(&cast, 0, group, "x");
 	cast_pass(&cast, CAST_R_NS);
@@ -317,11 +313,9 @@ static void delayed_G04_F05_leaves_less_room_for_the_payload(void **state)
 {
 	static uint8_t bytes[SCOLL_BCAST_MAX];
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 20, SCOLL_TREE_BINOMIAL);
 	scoll_request_t *request;
 
-	cast_init(&cast, 20, SCOLL_TREE_BINOMIAL);
-	group = cast_group(&cast, 0, 0, 20);
 	assert_int_equal(scoll_core_bcast_new(group, 1, NULL, 0, bytes, 3700,
 					      NULL, 0, 0, 0, NULL, &request),
 			 -EMSGSIZE);

@@ -229,11 +229,10 @@ static void failures_S03_E06_without_memory_are_everybody(void **state)
 		struct cast cast;
 		struct member *root = &cast.members[0];
 		scoll_request_t *request;
-		scoll_group_t *group;
+		scoll_group_t *group =
+			cast_init_group(&cast, 5, SCOLL_TREE_FLAT);
 		int result;
 
-		cast_init(&cast, 5, SCOLL_TREE_FLAT);
-		group = cast_group(&cast, 0, 0, 5);
 		for (int i = 1; i < 4; i++)
 			cast_rule(&cast, MOVE_SEND, 0, i, FATE_FAIL, -1);
 		request = cast_request(&cast, 0, group, "x", 1, 0, 0);

@@ -7,10 +7,8 @@
 static void request_P10_P12_P14_S01_S03_runs_once_on_each_node(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 4, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 4, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 4);
 	cast_bcast(&cast, 0, group, "hello");
 	assert_string_equal(cast.members[0].script,
 			    "request reply:0 reply:1 reply:2 post");
@@ -29,10 +27,8 @@ static void request_P10_P12_P14_S01_S03_runs_once_on_each_node(void **state)
 static void one_pass_P16_P17_S06_sends_2n_messages_and_no_more(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 16, SCOLL_TREE_BINOMIAL);
 
-	cast_init(&cast, 16, SCOLL_TREE_BINOMIAL);
-	group = cast_group(&cast, 0, 0, 16);
 	cast_bcast(&cast, 0, group, "x");
 	assert_int_equal(cast.sends, 15);
 	assert_int_equal(cast.replies, 15);
@@ -119,12 +115,10 @@ static void broadcast_P07_does_not_wait_for_the_service_nor_it_for_that(
 	void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 	struct core_callback callback;
 	struct scoll_core *core;
 
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, 0));
 	cast_callbacks(&cast);
 	core = cast.members[1].core;
@@ -148,10 +142,8 @@ static void broadcast_P07_does_not_wait_for_the_service_nor_it_for_that(
 static void broadcasts_S04_may_overtake_each_other(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	cast_send(&cast, cast_request(&cast, 0, group, "first", 5, 0, 0));
 	cast_send(&cast, cast_request(&cast, 0, group, "second", 6, 0, 0));
 	cast_carry(&cast, cast_move(&cast, MOVE_SEND, 0, 1), FATE_PASS);
@@ -244,13 +236,11 @@ static void order_R09_P19_is_deepest_first_and_before_other_traffic(
 	void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 9, SCOLL_TREE_BINOMIAL);
 	const struct move *move;
 	scoll_request_t *pending;
 	int sends = 0;
 
-	cast_init(&cast, 9, SCOLL_TREE_BINOMIAL);
-	group = cast_group(&cast, 0, 0, 9);
 	/* A reply is stuck at node 0, as a member of another tree. */
 	cast_bcast(&cast, 0, group, "x");
 	cast.members[2].keeps_quiet = true;
@@ -300,10 +290,8 @@ static void root_B13_S07_that_is_no_member_has_no_entity(void **state)
 static void group_B34_of_one_node_needs_no_message(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 1, SCOLL_TREE_BINOMIAL);
 
-	cast_init(&cast, 1, SCOLL_TREE_BINOMIAL);
-	group = cast_group(&cast, 0, 0, 1);
 	assert_int_equal(scoll_core_get_nchildren(group), 0);
 	cast_bcast(&cast, 0, group, "x");
 	assert_string_equal(cast.members[0].script, "request post");
@@ -316,13 +304,11 @@ static void request_T02_S05_P04_has_its_limits(void **state)
 {
 	static uint8_t bytes[SCOLL_BCAST_MAX + 1];
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 	scoll_request_t *request;
 	int largest = SCOLL_BCAST_MAX;
 	int result;
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	assert_int_equal(scoll_core_bcast_new(group, 1, NULL, 0, bytes, -1,
 					      NULL, 0, 0, 0, NULL, &request),
 			 -EINVAL);
@@ -353,10 +339,8 @@ static void request_T02_S05_P04_has_its_limits(void **state)
 static void full_transport_P19_M01_only_delays(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 6, SCOLL_TREE_BINOMIAL);
 
-	cast_init(&cast, 6, SCOLL_TREE_BINOMIAL);
-	group = cast_group(&cast, 0, 0, 6);
 	for (int i = 0; i < 6; i++)
 		cast.members[i].is_full = true;
 	cast_bcast(&cast, 0, group, "x");
@@ -410,11 +394,9 @@ static void full_peer_P19_delays_nobody_else(void **state)
 static void full_of_buffers_P19_delays_no_send(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 	scoll_request_t *pending;
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	cast.members[1].keeps_quiet = true;
 	cast_bcast(&cast, 0, group, "x");
 	pending = cast.members[1].request;
@@ -493,12 +475,10 @@ static void subset_G16_runs_on_the_chosen_nodes_only(void **state)
 static void times_R10_of_a_request_are_kept(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 	scoll_request_t *request;
 	struct scoll_request_times times;
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	request = cast_request(&cast, 0, group, "x", 1, 0, 1000000000);
 	cast.members[0].is_full = true;
 	cast_send(&cast, request);

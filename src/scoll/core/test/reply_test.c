@@ -5,13 +5,11 @@
 static void buffers_M03_F09_take_the_reply_of_one_child_only(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 4, SCOLL_TREE_FLAT);
 	scoll_request_t *request;
 	uint64_t tags[3];
 	uint8_t byte;
 
-	cast_init(&cast, 4, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 4);
 	request = cast_request(&cast, 0, group, "x", 1, 0, 0);
 	assert_int_equal(scoll_core_reply_buffer_post(3, &byte, 1, request,
 						      NULL),
@@ -91,11 +89,9 @@ static void reply_P11_before_the_request_returns_is_reported_after_it(
 	void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 	struct core_callback callback;
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, 0));
 	assert_true(scoll_core_callback_take(cast.members[0].core, &callback));
 	assert_int_equal(callback.kind, CORE_CALLBACK_INCOMING_REQUEST);
@@ -145,11 +141,9 @@ static void service_P11_may_have_no_incoming_reply_T03_status_remains(
 static void reply_P13_B10_may_be_given_long_after_post_reply(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 	scoll_request_t *request;
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	cast.members[1].keeps_quiet = true;
 	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, 1000000000));
 	cast_run(&cast);
@@ -177,10 +171,8 @@ static void reply_P10_given_in_incoming_request_waits_for_the_children(
 	void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	cast.members[1].on_request = reply_early;
 	cast_rule(&cast, MOVE_REPLY, 2, 1, FATE_HOLD, -1);
 	cast_bcast(&cast, 0, group, "x");

@@ -44,12 +44,10 @@ static void wait_O01_O04_is_depth_and_one_times_r_plus_p_once(void **state)
 static void p_O02_T07_is_in_the_header(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 	struct wire_message message;
 	const struct move *move;
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	cast_send(&cast,
 		  cast_request(&cast, 0, group, "x", 1, SCOLL_LAST, 12345));
 	move = cast_move(&cast, MOVE_SEND, 0, 0);
@@ -83,11 +81,9 @@ static void p_O03_is_lowered_by_a_node_for_those_below(void **state)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct cast cast;
-		scoll_group_t *group;
+		scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 		uint64_t start_ns;
 
-		cast_init(&cast, 3, CAST_CHAIN);
-		group = cast_group(&cast, 0, 0, 3);
 		cast.members[1].timeout = cases[i].set;
 		cast_rule(&cast, MOVE_SEND, 1, 2, FATE_LOSE, -1);
 		start_ns = cast.now_ns;
@@ -105,10 +101,8 @@ static void p_O03_is_lowered_by_a_node_for_those_below(void **state)
 static void timeout_O05_still_leaves_a_reply_that_is_in_time(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 5, CAST_CHAIN);
 
-	cast_init(&cast, 5, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 5);
 	cast_rule(&cast, MOVE_SEND, 3, 4, FATE_LOSE, -1);
 	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, P_NS));
 	cast_run(&cast);
@@ -128,11 +122,9 @@ static void timeout_O05_still_leaves_a_reply_that_is_in_time(void **state)
 static void p_O06_does_not_matter_when_discovery_knows(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 	uint64_t start_ns;
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	cast_rule(&cast, MOVE_SEND, 0, 1, FATE_LOSE, -1);
 	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, INT64_MAX));
 	cast_run(&cast);
@@ -151,10 +143,8 @@ static void p_O06_does_not_matter_when_discovery_knows(void **state)
 static void root_O04_S02_ends_in_time_whatever_is_full(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 8, SCOLL_TREE_BINOMIAL);
 
-	cast_init(&cast, 8, SCOLL_TREE_BINOMIAL);
-	group = cast_group(&cast, 0, 0, 8);
 	cast.members[0].is_full = true;
 	cast_send(&cast, cast_request(&cast, 0, group, "x", 1, 0, P_NS));
 	cast_run(&cast);
@@ -219,10 +209,8 @@ static void bulk_B20_O01_has_time_for_all_who_share_a_link(void **state)
 static void late_reply_B21_M03_meets_no_buffer(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 2, SCOLL_TREE_FLAT);
 
-	cast_init(&cast, 2, SCOLL_TREE_FLAT);
-	group = cast_group(&cast, 0, 0, 2);
 	cast_rule(&cast, MOVE_REPLY, 1, 0, FATE_HOLD, -1);
 	cast_bcast(&cast, 0, group, "x");
 	cast_pass(&cast, CAST_R_NS);
@@ -242,11 +230,9 @@ static void late_reply_B21_M03_meets_no_buffer(void **state)
 static void silent_service_O05_E04_only_costs_its_parent_a_timeout(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 	scoll_request_t *pending;
 
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	cast.members[2].keeps_quiet = true;
 	cast_bcast(&cast, 0, group, "x");
 	pending = cast.members[2].request;
@@ -265,11 +251,9 @@ static void silent_service_O05_E04_only_costs_its_parent_a_timeout(void **state)
 static void abort_B23_F12_of_the_root_goes_down_the_tree(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 4, CAST_CHAIN);
 	scoll_request_t *request;
 
-	cast_init(&cast, 4, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 4);
 	for (int i = 1; i < 4; i++)
 		cast.members[i].keeps_quiet = true;
 	request = cast_request(&cast, 0, group, "x", 1, 0, P_NS);
@@ -298,10 +282,8 @@ static void abort_inside(struct member *member, scoll_request_t *request)
 static void abort_B23_may_come_from_any_callback(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	cast.members[1].on_pre = abort_inside;
 	cast_bcast(&cast, 0, group, "x");
 	assert_string_equal(cast.members[1].script,
@@ -326,11 +308,9 @@ static void abort_B23_may_come_from_any_callback(void **state)
 static void abort_B23_that_overtakes_its_request_finds_it(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 	scoll_request_t *request;
 
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	cast_bcast(&cast, 0, group, "x");
 	cast_script_clear(&cast);
 	request = cast_request(&cast, 0, group, "y", 1, 0, P_NS);
@@ -347,11 +327,9 @@ static void abort_B23_that_overtakes_its_request_finds_it(void **state)
 static void stop_E07_ends_what_a_core_has_and_answers_what_comes(void **state)
 {
 	struct cast cast;
-	scoll_group_t *group;
+	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 	struct scoll_core *core;
 
-	cast_init(&cast, 3, CAST_CHAIN);
-	group = cast_group(&cast, 0, 0, 3);
 	core = cast.members[1].core;
 	cast.members[1].keeps_quiet = true;
 	cast_rule(&cast, MOVE_REPLY, 2, 1, FATE_HOLD, -1);
