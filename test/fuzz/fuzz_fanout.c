@@ -34,9 +34,9 @@ static void on_cancel(void *ctx, uint64_t id)
 {
 }
 
-static bool on_member(void *ctx, const struct fanout_command *command,
-		      const char *node,
-		      uint8_t ret_incarnation[INCARNATION_SIZE])
+static bool on_is_up(void *ctx, const struct fanout_command *command,
+		     const char *node,
+		     uint8_t ret_incarnation[INCARNATION_SIZE])
 {
 	memset(ret_incarnation, 0, INCARNATION_SIZE);
 	return true;
@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.cancel = on_cancel,
 	};
 	static const struct fanout_ops ops = {
-		.member = on_member,
+		.is_up = on_is_up,
 		.sign = on_sign,
 		.masters = on_masters,
 		.answered = on_answered,

@@ -229,9 +229,9 @@ static void node_init(struct fleet *fleet, uint32_t place)
 
 /* --- the manager: every node is up by its lease, dead or alive --- */
 
-static bool on_member(void *ctx, const struct fanout_command *command,
-		      const char *node,
-		      uint8_t ret_incarnation[INCARNATION_SIZE])
+static bool on_is_up(void *ctx, const struct fanout_command *command,
+		     const char *node,
+		     uint8_t ret_incarnation[INCARNATION_SIZE])
 {
 	memset(ret_incarnation, 0, INCARNATION_SIZE);
 	snprintf((char *)ret_incarnation, INCARNATION_SIZE, "%s", node);
@@ -314,7 +314,7 @@ static void on_late(void *ctx, const struct fanout_command *command,
 }
 
 static const struct fanout_ops fanout_ops = {
-	.member = on_member,
+	.is_up = on_is_up,
 	.sign = on_sign,
 	.masters = on_masters,
 	.answered = on_answered,

@@ -28,7 +28,7 @@
 #include "base/memory.h"
 #include "lanes/manager/clients.h"
 #include "lanes/manager/commit.h"
-#include "lanes/manager/member.h"
+#include "lanes/manager/live.h"
 #include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
 #include "lanes/manager/store/row.h"
@@ -56,16 +56,16 @@ static void output_destroy(struct output *output)
 
 static void send_ack(struct engine *engine, const struct output *output)
 {
-	const struct member *member = member_find(engine, output->node);
+	const struct live_node *live = live_find(engine, output->node);
 	struct ack_body body = { .sequence = output->sequence };
 	struct writer writer = { .limit = FRAME_SIZE_MAX };
 
 	/* A node without a link sends its pending confirmations again. */
-	if (member == NULL || member->session == NULL)
+	if (live == NULL || live->session == NULL)
 		return;
 	snprintf(body.node, sizeof(body.node), "%s", output->node);
 	memory_check(ack_body_encode(&body, &writer));
-	session_command(engine, member, COMMAND_ACK, &writer);
+	session_command(engine, live, COMMAND_ACK, &writer);
 }
 
 /* A manager that has stopped answers, and does nothing else. */

@@ -17,7 +17,7 @@
 #include "lanes/manager/commit.h"
 #include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
-#include "lanes/manager/member.h"
+#include "lanes/manager/live.h"
 
 static void derive_keys(struct engine *engine, const struct manager_keys *keys)
 {
@@ -57,7 +57,7 @@ int engine_create(const struct engine_options *options,
 	engine->ops_ctx = options->ops_ctx;
 	engine->log = options->log;
 	engine->session_scan_ms = DEADLINE_NONE;
-	engine->member_scan_ms = DEADLINE_NONE;
+	engine->live_scan_ms = DEADLINE_NONE;
 	engine->sessions_max = ENGINE_SESSIONS_MAX;
 	if (options->sessions_max > 0 &&
 	    options->sessions_max < ENGINE_SESSIONS_MAX)
@@ -78,7 +78,7 @@ void engine_destroy(struct engine *engine)
 		return;
 	core_destroy(engine->core);
 	fanouts_destroy(engine->fanouts);
-	member_clear(engine);
+	live_clear(engine);
 	json_decref(engine->levels);
 	commit_fini(engine);
 	session_fini(engine);
@@ -180,8 +180,8 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 uint64_t engine_deadline_ms(const struct engine *engine)
 {
-	uint64_t deadline_ms = earlier(session_deadline_ms(engine),
-				       member_deadline_ms(engine));
+	uint64_t deadline_ms =
+		earlier(session_deadline_ms(engine), live_deadline_ms(engine));
 
 	if (!engine->is_started)
 		return DEADLINE_NONE;
@@ -206,7 +206,7 @@ void engine_tick(struct engine *engine)
 	try_replay(engine, now_ms);
 	session_tick(engine, now_ms);
 	recall_tick(engine);
-	member_tick(engine, now_ms);
+	live_tick(engine, now_ms);
 	fanouts_tick(engine->fanouts, now_ms);
 	if (engine->core != NULL && engine->halted_epoch == 0 &&
 	    now_ms >= core_deadline_ms(engine->core))
@@ -233,7 +233,7 @@ int engine_configure(struct engine *engine, const struct engine_config *config,
 	if (result < 0)
 		return result;
 	engine->config = config;
-	member_check_all(engine);
+	live_check_all(engine);
 	commit_flush(engine);
 	return 0;
 }

@@ -15,7 +15,7 @@
 #include "lanes/manager/clients.h"
 #include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
-#include "lanes/manager/member.h"
+#include "lanes/manager/live.h"
 #include "lanes/proto/combined.h"
 
 static int encode_apply(const struct core_fanout *fanout, const char *nodes,
@@ -81,17 +81,17 @@ struct fanout_command *engine_command_create(const struct core_fanout *fanout)
 	return command;
 }
 
-static bool on_member(void *ctx, const struct fanout_command *command,
-		      const char *node,
-		      uint8_t ret_incarnation[INCARNATION_SIZE])
+static bool on_is_up(void *ctx, const struct fanout_command *command,
+		     const char *node,
+		     uint8_t ret_incarnation[INCARNATION_SIZE])
 {
-	const struct member *member = member_find(ctx, node);
+	const struct live_node *live = live_find(ctx, node);
 
-	if (member == NULL && command->owner == COMMAND_OF_RECALL)
-		return recall_member(ctx, node, ret_incarnation);
-	if (member == NULL || !member->is_greeted)
+	if (live == NULL && command->owner == COMMAND_OF_RECALL)
+		return recall_incarnation(ctx, node, ret_incarnation);
+	if (live == NULL || !live->is_greeted)
 		return false;
-	memcpy(ret_incarnation, member->incarnation, INCARNATION_SIZE);
+	memcpy(ret_incarnation, live->incarnation, INCARNATION_SIZE);
 	return true;
 }
 
@@ -128,13 +128,13 @@ static void on_answered(void *ctx, const struct fanout_command *command,
 
 	if (answer->is_own) {
 		engine->counters.answer_count++;
-		member_contacted(engine, answer->node);
+		live_contacted(engine, answer->node);
 		if (command->op == COMMAND_APPLY && answer->result == -EEXIST)
 			poll_now(engine, answer->node);
 		if (command->op == COMMAND_REVOKE && answer->result == 0)
 			poll_gone(engine, answer->node, command->grant_id);
 		if (command->op == COMMAND_LEASE && answer->result == 0)
-			member_leased(engine, answer->node);
+			live_leased(engine, answer->node);
 	}
 	if (command->owner == COMMAND_OF_POLL)
 		poll_answer(engine, command->id, answer);
@@ -183,10 +183,10 @@ static void on_late(void *ctx, const struct fanout_command *command,
 		.text = "",
 	};
 
-	member_contacted(engine, answer->node);
+	live_contacted(engine, answer->node);
 	if (command->op == COMMAND_LEASE) {
-		member_leased_late(engine, answer->node, answer->incarnation,
-				   asked_ms);
+		live_leased_late(engine, answer->node, answer->incarnation,
+				 asked_ms);
 		return;
 	}
 	memcpy(confirmation.incarnation, answer->incarnation,
@@ -197,7 +197,7 @@ static void on_late(void *ctx, const struct fanout_command *command,
 }
 
 static const struct fanout_ops fanout_ops = {
-	.member = on_member,
+	.is_up = on_is_up,
 	.sign = on_sign,
 	.masters = on_masters,
 	.answered = on_answered,

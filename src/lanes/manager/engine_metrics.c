@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "lanes/manager/clients.h"
-#include "lanes/manager/member.h"
+#include "lanes/manager/live.h"
 #include "lanes/manager/session.h"
 
 #define LINE_MAX_BYTES 512
@@ -150,7 +150,7 @@ static void write_nodes(const struct engine *engine, struct writer *out)
 	       HASH_COUNT(engine->sessions));
 	number(out, "nodes_up", "gauge",
 	       "Nodes that registered, or confirmed a lease, within it.",
-	       HASH_COUNT(engine->members));
+	       HASH_COUNT(engine->live_nodes));
 	number(out, "node_leases_lost_total", "counter",
 	       "Nodes that did not confirm a lease in time.",
 	       engine->counters.lease_count);

@@ -121,10 +121,10 @@ struct engine {
 	uint64_t reject_window_ms; /* when it began */
 	uint32_t reject_count;     /* in the window */
 
-	struct member *members; /* see member.h */
-	json_t *levels;         /* of members: {driver: {level: count}} */
-	bool members_are_sorted;
-	uint64_t member_scan_ms;
+	struct live_node *live_nodes; /* see live.h */
+	json_t *levels;               /* of these: {driver: {level: count}} */
+	bool live_are_sorted;
+	uint64_t live_scan_ms;
 	uint64_t lease_ms;  /* when the next LEASE goes out */
 	bool is_recall_due; /* the core is new; poll.c */
 	uint64_t poll_last;
@@ -151,7 +151,7 @@ enum command_owner {
 	COMMAND_OF_CORE,   /* all together: core_fanout_done() */
 	COMMAND_OF_CLIENT, /* all together: query_done() */
 	COMMAND_OF_POLL,   /* one by one: poll_answer() */
-	COMMAND_OF_LEASE,  /* one by one: member_leased() */
+	COMMAND_OF_LEASE,  /* one by one: live_leased() */
 	COMMAND_OF_RECALL, /* nowhere: the nodes register */
 };
 

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "lanes/manager/clients.h"
 #include "lanes/manager/commit.h"
-#include "lanes/manager/member.h"
+#include "lanes/manager/live.h"
 #include "lanes/proto/request.h"
 
 #define GRACE_MAX_S 86400
@@ -321,21 +321,20 @@ static void add_contacts(const struct engine *engine, json_t *view)
 	json_array_foreach (json_object_get(view, "nodes"), index, node) {
 		const char *name =
 			json_string_value(json_object_get(node, "name"));
-		const struct member *member =
-			name == NULL ? NULL : member_find(engine, name);
+		const struct live_node *live =
+			name == NULL ? NULL : live_find(engine, name);
 
-		if (member == NULL)
+		if (live == NULL)
 			continue;
 		json_object_set_new(
 			node, "seen_ms",
-			json_integer((json_int_t)(now_ms - member->seen_ms)));
-		if (member->key_id != 0)
+			json_integer((json_int_t)(now_ms - live->seen_ms)));
+		if (live->key_id != 0)
 			json_object_set_new(node, "key",
-					    json_integer(member->key_id));
-		if (member->drivers != NULL)
+					    json_integer(live->key_id));
+		if (live->drivers != NULL)
 			json_object_set_new(node, "drivers",
-					    json_loads(member->drivers, 0,
-						       NULL));
+					    json_loads(live->drivers, 0, NULL));
 	}
 }
 

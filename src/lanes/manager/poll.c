@@ -19,7 +19,7 @@
 
 #include "base/hostlist.h"
 #include "base/memory.h"
-#include "lanes/manager/member.h"
+#include "lanes/manager/live.h"
 #include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
 #include "lanes/proto/collective.h"
@@ -39,54 +39,55 @@ static bool is_rotating(const struct engine *engine)
 }
 
 static uint64_t pause_ms(const struct engine *engine,
-			 const struct member *member)
+			 const struct live_node *live)
 {
-	if (is_rotating(engine) && member->key_id != engine->command_key.id)
+	if (is_rotating(engine) && live->key_id != engine->command_key.id)
 		return ROTATION_MS;
-	if (core_node_withholds(engine->core, member->name))
+	if (core_node_withholds(engine->core, live->name))
 		return REPORTED_MS;
 	return POLL_MS;
 }
 
-void poll_begin(struct engine *engine, struct member *member)
+void poll_begin(struct engine *engine, struct live_node *live)
 {
-	member->key_id = 0;
-	member->poll_number = 0;
-	member->poll_ms = engine_now_ms(engine) + pause_ms(engine, member);
+	live->key_id = 0;
+	live->poll_number = 0;
+	live->poll_ms = engine_now_ms(engine) + pause_ms(engine, live);
 }
 
 void poll_all(struct engine *engine)
 {
-	struct member *member;
-	struct member *next;
+	struct live_node *live;
+	struct live_node *next;
 
-	HASH_ITER (hh, engine->members, member, next)
-		member->poll_ms = 0;
+	HASH_ITER (hh, engine->live_nodes, live, next)
+		live->poll_ms = 0;
 }
 
 void poll_gone(struct engine *engine, const char *node, uint64_t grant_id)
 {
-	struct member *member = member_find(engine, node);
+	struct live_node *live = live_find(engine, node);
 
-	if (member == NULL)
+	if (live == NULL)
 		return;
 	/* One under way may have been answered before that. */
-	if (member->poll_number != 0 ||
+	if (live->poll_number != 0 ||
 	    (engine->core != NULL &&
 	     core_node_has_of(engine->core, node, grant_id)))
-		member->poll_ms = 0;
-	member->poll_number = 0;
+		live->poll_ms = 0;
+	live->poll_number = 0;
 }
 
 void poll_now(struct engine *engine, const char *node)
 {
-	struct member *member = member_find(engine, node);
+	struct live_node *live = live_find(engine, node);
 
-	if (member != NULL)
-		member->poll_ms = 0;
+	if (live != NULL)
+		live->poll_ms = 0;
 }
 
-static void poll_some(struct engine *engine, struct member *const *members,
+static void poll_some(struct engine *engine,
+		      struct live_node *const *live_nodes,
 		      const char *const *names, size_t count)
 {
 	struct fanout_command *command =
@@ -103,36 +104,36 @@ static void poll_some(struct engine *engine, struct member *const *members,
 	command->timeout_ms = TIMEOUT_MS;
 	command->id = ++engine->poll_last;
 	for (size_t i = 0; i < count; i++) {
-		members[i]->poll_number = command->id;
-		members[i]->poll_ms = DEADLINE_NONE;
+		live_nodes[i]->poll_number = command->id;
+		live_nodes[i]->poll_ms = DEADLINE_NONE;
 	}
 	fanouts_start(engine->fanouts, command, engine_now_ms(engine));
 }
 
 void poll_tick(struct engine *engine, uint64_t now_ms)
 {
-	struct member *members[NODES_MAX];
+	struct live_node *live_nodes[NODES_MAX];
 	const char *names[NODES_MAX];
-	struct member *member;
-	struct member *next;
+	struct live_node *live;
+	struct live_node *next;
 	size_t count = 0;
 
 	if (engine->halted_epoch != 0)
 		return;
-	HASH_ITER (hh, engine->members, member, next) {
-		if (!member->is_greeted || now_ms < member->poll_ms ||
+	HASH_ITER (hh, engine->live_nodes, live, next) {
+		if (!live->is_greeted || now_ms < live->poll_ms ||
 		    count == NODES_MAX)
 			continue;
-		members[count] = member;
-		names[count++] = member->name;
+		live_nodes[count] = live;
+		names[count++] = live->name;
 	}
 	if (count > 0)
-		poll_some(engine, members, names, count);
+		poll_some(engine, live_nodes, names, count);
 }
 
 static void observe(struct engine *engine, const struct fanout_answer *answer)
 {
-	struct member *member;
+	struct live_node *live;
 	struct registration registration;
 	struct fairlead_error error;
 
@@ -144,33 +145,31 @@ static void observe(struct engine *engine, const struct fanout_answer *answer)
 	memcpy(registration.incarnation, answer->incarnation,
 	       sizeof(registration.incarnation));
 	register_report(engine, &registration, 0, core_observe, &error);
-	member = member_find(engine, answer->node);
-	if (member != NULL)
-		member_set_drivers(engine, member, &registration);
+	live = live_find(engine, answer->node);
+	if (live != NULL)
+		live_set_drivers(engine, live, &registration);
 	registration_fini(&registration);
 }
 
 void poll_answer(struct engine *engine, uint64_t number,
 		 const struct fanout_answer *answer)
 {
-	struct member *member = member_find(engine, answer->node);
+	struct live_node *live = live_find(engine, answer->node);
 
-	if (member == NULL || member->poll_number != number ||
-	    engine->core == NULL)
+	if (live == NULL || live->poll_number != number || engine->core == NULL)
 		return;
-	member->poll_number = 0;
+	live->poll_number = 0;
 	if (answer->reason != NULL &&
-	    memcmp(answer->incarnation, member->incarnation,
-		   sizeof(member->incarnation)) == 0) {
+	    memcmp(answer->incarnation, live->incarnation,
+		   sizeof(live->incarnation)) == 0) {
 		if (answer->has_shown)
-			member->key_id = answer->key_id;
+			live->key_id = answer->key_id;
 		if (answer->result == 0)
 			observe(engine, answer);
 	}
 	/* While it was under way somebody may have asked for another one. */
-	if (member->poll_ms == DEADLINE_NONE)
-		member->poll_ms =
-			engine_now_ms(engine) + pause_ms(engine, member);
+	if (live->poll_ms == DEADLINE_NONE)
+		live->poll_ms = engine_now_ms(engine) + pause_ms(engine, live);
 }
 
 /*
@@ -258,7 +257,7 @@ void recall_tick(struct engine *engine)
 	names = memory_array(CORE_NODES_MAX, sizeof(*names));
 	while (core_node_endpoint_next(engine->core, &cursor, &endpoint) > 0) {
 		if (endpoint.address_size == 0 ||
-		    member_find(engine, endpoint.name) != NULL)
+		    live_find(engine, endpoint.name) != NULL)
 			continue;
 		seam->ops->address(seam->ctx, nid_of_node(endpoint.name),
 				   endpoint.address, endpoint.address_size);
@@ -268,8 +267,8 @@ void recall_tick(struct engine *engine)
 	lease_send(engine, names, count, COMMAND_OF_RECALL);
 }
 
-bool recall_member(const struct engine *engine, const char *node,
-		   uint8_t ret_incarnation[INCARNATION_SIZE])
+bool recall_incarnation(const struct engine *engine, const char *node,
+			uint8_t ret_incarnation[INCARNATION_SIZE])
 {
 	struct core_node_endpoint endpoint;
 

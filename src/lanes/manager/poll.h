@@ -4,10 +4,10 @@
 
 #include "lanes/manager/internal.h"
 
-struct member;
+struct live_node;
 
 /* It was greeted: its registration is new. */
-void poll_begin(struct engine *engine, struct member *member);
+void poll_begin(struct engine *engine, struct live_node *live);
 /* The keys have changed: have all show that they follow. */
 void poll_all(struct engine *engine);
 /* Query the nodes that are due. */
@@ -46,5 +46,5 @@ bool recall_is_due(const struct engine *engine);
 void recall_tick(struct engine *engine);
 
 /* A node of such a fan-out. False: it has left the configuration. */
-bool recall_member(const struct engine *engine, const char *node,
-		   uint8_t ret_incarnation[INCARNATION_SIZE]);
+bool recall_incarnation(const struct engine *engine, const char *node,
+			uint8_t ret_incarnation[INCARNATION_SIZE]);

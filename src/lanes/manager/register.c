@@ -3,7 +3,7 @@
  * A node proves who it is. Each nonce is good for one REGISTER, so that none
  * can be played back, and a number, so that none is taken after a later one;
  * what fails costs the connection, and changes nothing.
- * A registration that is taken makes the node a member (member.h), replaces its
+ * A registration that is taken makes the node live (live.h), replaces its
  * connection before, and is answered by HELLO once its rows are on disk.
  */
 #include <assert.h>
@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "lanes/manager/clients.h"
 #include "lanes/manager/commit.h"
-#include "lanes/manager/member.h"
+#include "lanes/manager/live.h"
 #include "lanes/manager/session.h"
 
 #define REJECT_LINES_MAX 20 /* in the log, within the window */
@@ -172,7 +172,7 @@ static void adopt(struct engine *engine, struct session *session,
 {
 	struct output *output = memory_alloc(sizeof(*output));
 
-	member_register(engine, session, registration);
+	live_register(engine, session, registration);
 	session_wait_end(engine, session);
 	output->node = memory_text(registration->node);
 	output->kind = OUTPUT_HELLO;
@@ -264,7 +264,7 @@ static void halt(struct engine *engine, const char *node, uint64_t epoch)
 			    " ours=%" PRIu64,
 		  node, epoch, engine->epoch);
 	fanouts_clear(engine->fanouts);
-	member_clear(engine);
+	live_clear(engine);
 	clients_fail_all(engine, -ESTALE, HALT_TEXT, HALT_HINT);
 	HASH_ITER (hh, engine->sessions, session, next) {
 		if (!session->is_refused)

@@ -3,7 +3,7 @@
  * Nodes' connections (doc/rfc/node-protocol.md). A connection is challenged,
  * registers once with that nonce (register.c), and is greeted once the
  * registration is on disk. It serves for that, for confirmations and for
- * notices; the node closes it when idle, and stays up (member.h).
+ * notices; the node closes it when idle, and stays up (live.h).
  *
  * Authority is in the messages: a confirmation counts by its MAC, whatever
  * connection it came on. What is forged, or answers nothing, is counted and
@@ -18,7 +18,7 @@
 #include "lanes/manager/commit.h"
 #include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
-#include "lanes/manager/member.h"
+#include "lanes/manager/live.h"
 
 #define SCAN_MS 1000 /* between looks at all of them */
 
@@ -56,7 +56,7 @@ void session_seal(struct engine *engine, struct command *command,
 	memory_check(command_seal(&engine->command_key, command, writer));
 }
 
-void session_command(struct engine *engine, const struct member *member,
+void session_command(struct engine *engine, const struct live_node *live,
 		     enum command_op op, struct writer *body)
 {
 	struct command command = {
@@ -68,7 +68,7 @@ void session_command(struct engine *engine, const struct member *member,
 
 	frame_begin(&frame, FRAME_COMMAND);
 	session_seal(engine, &command, &frame);
-	send_frame(engine, member->session, &frame);
+	send_frame(engine, live->session, &frame);
 	writer_fini(body);
 }
 
@@ -98,7 +98,7 @@ void session_refuse(struct engine *engine, struct session *session,
 	frame_begin(&frame, FRAME_REFUSE);
 	memory_check(refuse_encode(&refuse, &frame));
 	send_frame(engine, session, &frame);
-	member_unlink(session);
+	live_unlink(session);
 	session_wait_end(engine, session);
 	engine->session_count -= !session->is_refused;
 	session->is_refused = true;
@@ -128,7 +128,7 @@ void session_challenge_all(struct engine *engine)
 	struct session *session;
 	struct session *next;
 
-	member_clear(engine);
+	live_clear(engine);
 	HASH_ITER (hh, engine->sessions, session, next) {
 		if (!session->is_refused)
 			challenge(engine, session);
@@ -188,7 +188,7 @@ void engine_node_closed(struct engine *engine, uint64_t peer)
 
 	if (session == NULL)
 		return;
-	member_unlink(session);
+	live_unlink(session);
 	session_wait_end(engine, session);
 	engine->session_count -= !session->is_refused;
 	HASH_DEL(engine->sessions, session);
@@ -199,27 +199,27 @@ void engine_node_closed(struct engine *engine, uint64_t peer)
 void session_drain(struct engine *engine, const char *node, bool is_drained,
 		   const char *reason)
 {
-	const struct member *member = member_find(engine, node);
+	const struct live_node *live = live_find(engine, node);
 	struct drain_body body = { .is_drained = is_drained };
 	struct writer writer = { .limit = FRAME_SIZE_MAX };
 
-	if (member == NULL || member->session == NULL)
+	if (live == NULL || live->session == NULL)
 		return;
 	snprintf(body.node, sizeof(body.node), "%s", node);
 	snprintf(body.reason, sizeof(body.reason), "%s", reason);
 	memory_check(drain_body_encode(&body, &writer));
-	session_command(engine, member, COMMAND_DRAIN, &writer);
+	session_command(engine, live, COMMAND_DRAIN, &writer);
 }
 
-static void greeted(struct engine *engine, struct member *member)
+static void greeted(struct engine *engine, struct live_node *live)
 {
-	const char *reason = core_node_drained(engine->core, member->name);
+	const char *reason = core_node_drained(engine->core, live->name);
 
-	member->is_greeted = true;
-	poll_begin(engine, member);
+	live->is_greeted = true;
+	poll_begin(engine, live);
 	if (reason != NULL)
-		session_drain(engine, member->name, true, reason);
-	fanouts_node_up(engine->fanouts, member->name);
+		session_drain(engine, live->name, true, reason);
+	fanouts_node_up(engine->fanouts, live->name);
 }
 
 void session_hello(struct engine *engine, uint64_t peer, const char *node,
@@ -229,14 +229,14 @@ void session_hello(struct engine *engine, uint64_t peer, const char *node,
 	struct hello_body body = { 0 };
 	struct writer writer = { 0 };
 
-	if (session == NULL || session->member == NULL)
+	if (session == NULL || session->live == NULL)
 		return;
 	memcpy(body.nonce, nonce, sizeof(body.nonce));
 	memcpy(body.cluster, engine->keys.cluster, sizeof(body.cluster));
 	snprintf(body.node, sizeof(body.node), "%s", node);
 	memory_check(hello_body_encode(&body, &writer));
-	session_command(engine, session->member, COMMAND_HELLO, &writer);
-	greeted(engine, session->member);
+	session_command(engine, session->live, COMMAND_HELLO, &writer);
+	greeted(engine, session->live);
 }
 
 static void take_confirmation(struct engine *engine,
@@ -312,8 +312,8 @@ void engine_node_received(struct engine *engine, uint64_t peer,
 	if (session == NULL || session->is_refused)
 		return;
 	session->seen_ms = engine_now_ms(engine);
-	if (session->member != NULL)
-		session->member->seen_ms = session->seen_ms;
+	if (session->live != NULL)
+		session->live->seen_ms = session->seen_ms;
 	if (frame_parse(bytes, size, &frame) == 0)
 		on_frame(engine, session, &frame);
 	else
@@ -330,7 +330,7 @@ static void check(struct engine *engine, struct session *session,
 
 	if (session->is_refused)
 		return;
-	if (session->member == NULL) {
+	if (session->live == NULL) {
 		if (engine->core != NULL &&
 		    now_ms >= session->challenged_ms + ENGINE_CHALLENGE_MS)
 			session_refuse(engine, session,

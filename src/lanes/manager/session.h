@@ -4,12 +4,12 @@
 
 #include "lanes/manager/internal.h"
 
-struct member;
+struct live_node;
 
 struct session {
 	uint64_t peer;
 	char address[64];
-	struct member *member;  /* whose it is; NULL: not registered */
+	struct live_node *live; /* whose it is; NULL: not registered */
 	bool is_challenged;     /* the nonce waits for its one REGISTER */
 	bool is_refused;        /* it is being closed, and read no more */
 	uint64_t challenged_ms; /* or opened */
@@ -32,7 +32,7 @@ void session_seal(struct engine *engine, struct command *command,
  * The same of a body for a node with a link; send it there as a frame. The body
  * is ended.
  */
-void session_command(struct engine *engine, const struct member *member,
+void session_command(struct engine *engine, const struct live_node *live,
 		     enum command_op op, struct writer *body);
 void session_hello(struct engine *engine, uint64_t peer, const char *node,
 		   const uint8_t nonce[NONCE_SIZE]);

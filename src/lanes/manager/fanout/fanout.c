@@ -181,9 +181,9 @@ void fanout_wake(struct fanout *fanout)
 static bool look_up(struct fanouts *fanouts, const struct fanout *fanout,
 		    struct fanout_target *target)
 {
-	return fanouts->ops->member(fanouts->ctx, fanout->command,
-				    target->answer->node,
-				    target->incarnation_now);
+	return fanouts->ops->is_up(fanouts->ctx, fanout->command,
+				   target->answer->node,
+				   target->incarnation_now);
 }
 
 /*

@@ -153,9 +153,9 @@ struct fanout_answer {
 
 struct fanout_ops {
 	/* False: the node is not up. */
-	bool (*member)(void *ctx, const struct fanout_command *command,
-		       const char *node,
-		       uint8_t ret_incarnation[INCARNATION_SIZE]);
+	bool (*is_up)(void *ctx, const struct fanout_command *command,
+		      const char *node,
+		      uint8_t ret_incarnation[INCARNATION_SIZE]);
 	/*
 	 * Sign the command under the next sequence: append it to the writer,
 	 * and set its header, without body.

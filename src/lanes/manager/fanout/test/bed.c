@@ -71,9 +71,9 @@ static const struct round_ops round_ops = {
 
 /* --- the caller --- */
 
-static bool on_member(void *ctx, const struct fanout_command *command,
-		      const char *name,
-		      uint8_t ret_incarnation[INCARNATION_SIZE])
+static bool on_is_up(void *ctx, const struct fanout_command *command,
+		     const char *name,
+		     uint8_t ret_incarnation[INCARNATION_SIZE])
 {
 	struct scene *scene = ctx;
 	const struct node *node = &scene->nodes[atoi(name + 1)];
@@ -149,7 +149,7 @@ static void on_late(void *ctx, const struct fanout_command *command,
 }
 
 static const struct fanout_ops fanout_ops = {
-	.member = on_member,
+	.is_up = on_is_up,
 	.sign = on_sign,
 	.masters = on_masters,
 	.answered = on_answered,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The nodes that are up: a member is made by a registration, and outlives the
+ * The nodes that are up: each begins with a registration, and outlives the
  * connection on which it came. It goes when its lease has run out, when it has
  * left the configuration, and with the core.
  *
@@ -24,7 +24,7 @@ struct manager_level {
 	char name[LEVEL_MAX + 1]; /* "unusable" where the driver is */
 };
 
-struct member {
+struct live_node {
 	char name[NODE_NAME_MAX + 1];
 	uint64_t nid;
 	uint8_t incarnation[INCARNATION_SIZE];
@@ -45,33 +45,33 @@ struct member {
 };
 
 /* NULL: it is not up. */
-struct member *member_find(const struct engine *engine, const char *node);
+struct live_node *live_find(const struct engine *engine, const char *node);
 /*
  * The node has registered, on this session; its other session is closed.
  */
-struct member *member_register(struct engine *engine, struct session *session,
-			       const struct registration *registration);
+struct live_node *live_register(struct engine *engine, struct session *session,
+				const struct registration *registration);
 /*
  * Store what the node reports of its drivers, also after its registration, as
  * far as it fits.
  */
-void member_set_drivers(struct engine *engine, struct member *member,
-			const struct registration *registration);
+void live_set_drivers(struct engine *engine, struct live_node *live,
+		      const struct registration *registration);
 /* The session is its node's no more. */
-void member_unlink(struct session *session);
+void live_unlink(struct session *session);
 /* Remove all; the core is not notified. */
-void member_clear(struct engine *engine);
-/* Drop members that the core does not know after a new configuration. */
-void member_check_all(struct engine *engine);
+void live_clear(struct engine *engine);
+/* Drop nodes that the core does not know after a new configuration. */
+void live_check_all(struct engine *engine);
 
 /* It has answered by a collective. */
-void member_contacted(struct engine *engine, const char *node);
+void live_contacted(struct engine *engine, const char *node);
 /* It has confirmed a LEASE. */
-void member_leased(struct engine *engine, const char *node);
+void live_leased(struct engine *engine, const char *node);
 /* The same, when it was given up: it was alive when it was asked. */
-void member_leased_late(struct engine *engine, const char *node,
-			const uint8_t incarnation[INCARNATION_SIZE],
-			uint64_t asked_ms);
+void live_leased_late(struct engine *engine, const char *node,
+		      const uint8_t incarnation[INCARNATION_SIZE],
+		      uint64_t asked_ms);
 /* Leases that run out, LEASE for the others, and polls. */
-void member_tick(struct engine *engine, uint64_t now_ms);
-uint64_t member_deadline_ms(const struct engine *engine);
+void live_tick(struct engine *engine, uint64_t now_ms);
+uint64_t live_deadline_ms(const struct engine *engine);
