@@ -86,7 +86,8 @@ static void count(struct engine *engine, const struct open_request *request,
 	struct op_metrics *metrics = &engine->counters.ops[request->op];
 
 	metrics->failed_count += result < 0;
-	times_add(&metrics->times, engine_now_ms(engine) - request->started_ms);
+	histogram_add(&metrics->times,
+		      engine_now_ms(engine) - request->started_ms);
 }
 
 bool clients_goes_first(const struct engine *engine, uint64_t token)

@@ -236,16 +236,6 @@ static void submit_next(struct engine *engine)
 		submit(engine, group);
 }
 
-void times_add(struct times *times, uint64_t took_ms)
-{
-	static const uint64_t bounds[] = TIME_BUCKETS;
-
-	times->count++;
-	times->sum_ms += took_ms;
-	for (size_t i = 0; i < BUCKETS_MAX; i++)
-		times->buckets[i] += took_ms <= bounds[i];
-}
-
 /* is_last: of the groups that were one transaction. */
 static void count(struct engine *engine, const struct manager_group *group,
 		  bool is_last)
@@ -258,8 +248,8 @@ static void count(struct engine *engine, const struct manager_group *group,
 	counters->commit_rows += group->row_count;
 	if (!is_last)
 		return;
-	times_add(&counters->commits,
-		  engine_now_ms(engine) - group->submitted_ms);
+	histogram_add(&counters->commits,
+		      engine_now_ms(engine) - group->submitted_ms);
 	for (size_t i = 0; i < ROW_BUCKETS_MAX; i++)
 		counters->row_buckets[i] += counters->commit_rows <= bounds[i];
 	counters->commit_rows = 0;
@@ -353,12 +343,6 @@ static struct output *output_create(enum output_kind kind)
 	return output;
 }
 
-/* A copy of a text; NULL stays NULL. */
-static char *copy_text(const char *text)
-{
-	return text == NULL ? NULL : memory_text(text);
-}
-
 static void on_store(void *ctx, const struct store_row *row)
 {
 	struct engine *engine = ctx;
@@ -375,9 +359,9 @@ static void on_reply(void *ctx, uint64_t token, const struct core_reply *reply)
 
 	output->token = token;
 	output->result = reply->result;
-	output->text = copy_text(reply->text);
-	output->hint = copy_text(reply->hint);
-	output->members = copy_text(reply->members);
+	output->text = memory_text_or_null(reply->text);
+	output->hint = memory_text_or_null(reply->hint);
+	output->members = memory_text_or_null(reply->members);
 	commit_output(ctx, output);
 }
 
@@ -397,7 +381,7 @@ static void on_acknowledge(void *ctx, const char *node, uint64_t sequence)
 	if (sequence == 0)
 		return;
 	output = output_create(OUTPUT_ACK);
-	output->node = copy_text(node);
+	output->node = memory_text_or_null(node);
 	output->sequence = sequence;
 	commit_output(ctx, output);
 }
@@ -409,8 +393,8 @@ static void drain_output(struct engine *engine, enum output_kind kind,
 	struct output *output = output_create(kind);
 
 	output->sequence = id;
-	output->node = copy_text(node);
-	output->text = copy_text(reason == NULL ? "" : reason);
+	output->node = memory_text_or_null(node);
+	output->text = memory_text_or_null(reason == NULL ? "" : reason);
 	output->is_drained = is_drained;
 	commit_output(engine, output);
 }

@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "base/hash.h"
+#include "lanes/manager/core/metrics.h"
 #include "lanes/manager/engine.h"
 #include "lanes/proto/client.h"
 #include "lanes/proto/keyfile.h"
@@ -18,29 +19,15 @@
 
 /* --- counters, for engine_metrics.c --- */
 
-#define OPS_MAX     32 /* ops of the client protocol */
-#define BUCKETS_MAX 9
-#define TIME_BUCKETS                                      \
-	{                                                 \
-		1, 5, 10, 50, 100, 500, 1000, 5000, 30000 \
-	} /* ms */
+#define OPS_MAX         32 /* ops of the client protocol */
 #define ROW_BUCKETS_MAX 9
 #define ROW_BUCKETS                                         \
 	{                                                   \
 		1, 4, 16, 64, 256, 1024, 4096, 16384, 65536 \
 	} /* rows of a commit */
 
-/* How long things took. */
-struct times {
-	uint64_t count;
-	uint64_t sum_ms;
-	uint64_t buckets[BUCKETS_MAX]; /* of those up to that time */
-};
-
-void times_add(struct times *times, uint64_t took_ms);
-
 struct op_metrics {
-	struct times times;
+	struct histogram times;
 	uint64_t failed_count;
 };
 
@@ -59,7 +46,7 @@ enum manager_refusal {
 struct counters {
 	struct op_metrics ops[OPS_MAX];
 	uint64_t client_refused_count;
-	struct times commits; /* from submission until on disk */
+	struct histogram commits; /* from submission until on disk */
 	uint64_t row_count, commit_failed_count, replay_count;
 	uint64_t byte_count;  /* keys and bodies of the rows */
 	uint64_t commit_rows; /* of a commit of which not all is known yet */

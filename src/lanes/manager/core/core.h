@@ -459,9 +459,8 @@ int core_view_explain(const struct core *core, const struct core_caller *caller,
 int core_select(const struct core *core, const struct core_caller *caller,
 		const struct core_selector *selector, uint64_t *ret_ids,
 		size_t capacity, struct fairlead_error *ret_error);
-/* Counters and gauges, Prometheus text format; `emit` gets whole lines. */
-void core_metrics(const struct core *core,
-		  void (*emit)(void *arg, const char *line), void *arg);
+/* Append counters and gauges, in Prometheus' text format. */
+void core_metrics(const struct core *core, struct writer *out);
 /* True when recovering; names of the nodes still awaited, caller frees. */
 bool core_is_recovering(const struct core *core, char **ret_awaited);
 

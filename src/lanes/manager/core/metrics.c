@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prometheus text: names begin with fairlead_, times are in seconds. Counters
- * begin at 0 with each start of the manager.
+ * Counters begin at 0 with each start of the manager.
  */
 #include "lanes/manager/core/metrics.h"
 
@@ -12,8 +11,10 @@
 #include "lanes/manager/core/grant.h"
 #include "lanes/manager/core/view.h"
 
+#define LINE_MAX_BYTES 512
+
 static const uint32_t bounds_ms[METRICS_BUCKETS] = {
-	5, 10, 25, 50, 100, 250, 1000, 2500, 10000, 30000,
+	1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000,
 };
 
 void histogram_add(struct histogram *histogram, uint64_t value_ms)
@@ -28,56 +29,62 @@ void histogram_add(struct histogram *histogram, uint64_t value_ms)
 	histogram->sum_ms += value_ms;
 }
 
-/* Where lines go. */
-struct sink {
-	void (*emit)(void *arg, const char *line);
-	void *arg;
-};
-
-static void line(const struct sink *sink, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void line(const struct sink *sink, const char *format, ...)
+void metrics_line(struct writer *out, const char *format, ...)
 {
-	char text[512];
+	char text[LINE_MAX_BYTES];
 	va_list args;
+	int size;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	size = vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	sink->emit(sink->arg, text);
+	if (size > 0 && (size_t)size < sizeof(text)) {
+		write_bytes(out, text, (size_t)size);
+		write_u8(out, '\n');
+	}
 }
 
-static void head(const struct sink *sink, const char *name, const char *type,
-		 const char *help)
+void metrics_family(struct writer *out, const char *name, const char *type,
+		    const char *help)
 {
-	line(sink, "# HELP fairlead_%s %s", name, help);
-	line(sink, "# TYPE fairlead_%s %s", name, type);
+	metrics_line(out, "# HELP fairlead_%s %s", name, help);
+	metrics_line(out, "# TYPE fairlead_%s %s", name, type);
 }
 
-static void emit_histogram(const struct sink *sink, const char *name,
-			   const char *help, const struct histogram *histogram)
+void metrics_number(struct writer *out, const char *name, const char *type,
+		    const char *help, uint64_t value)
 {
+	metrics_family(out, name, type, help);
+	metrics_line(out, "fairlead_%s %" PRIu64, name, value);
+}
+
+void metrics_histogram(struct writer *out, const char *name, const char *label,
+		       const struct histogram *histogram)
+{
+	const char *comma = *label == 0 ? "" : ",";
+	const char *open = *label == 0 ? "" : "{";
+	const char *close = *label == 0 ? "" : "}";
 	uint64_t below = 0;
 
-	head(sink, name, "histogram", help);
 	for (size_t i = 0; i < METRICS_BUCKETS; i++) {
 		below += histogram->buckets[i];
-		line(sink, "fairlead_%s_bucket{le=\"%g\"} %" PRIu64, name,
-		     bounds_ms[i] / 1e3, below);
+		metrics_line(out, "fairlead_%s_bucket{%s%sle=\"%g\"} %" PRIu64,
+			     name, label, comma, bounds_ms[i] / 1e3, below);
 	}
-	line(sink, "fairlead_%s_bucket{le=\"+Inf\"} %" PRIu64, name,
-	     histogram->count);
-	line(sink, "fairlead_%s_sum %.3f", name,
-	     (double)histogram->sum_ms / 1e3);
-	line(sink, "fairlead_%s_count %" PRIu64, name, histogram->count);
+	metrics_line(out, "fairlead_%s_bucket{%s%sle=\"+Inf\"} %" PRIu64, name,
+		     label, comma, histogram->count);
+	metrics_line(out, "fairlead_%s_sum%s%s%s %.3f", name, open, label,
+		     close, (double)histogram->sum_ms / 1e3);
+	metrics_line(out, "fairlead_%s_count%s%s%s %" PRIu64, name, open, label,
+		     close, histogram->count);
 }
 
-static void emit_pools(const struct core *core, const struct sink *sink)
+static void emit_pools(const struct core *core, struct writer *out)
 {
-	head(sink, "identifiers", "gauge",
-	     "Identifiers of a pool by set. universe: all that are configured; "
-	     "draining: those in use that are not.");
+	metrics_family(out, "identifiers", "gauge",
+		       "Identifiers of a pool by set. universe: all that are "
+		       "configured; "
+		       "draining: those in use that are not.");
 	interconnects_foreach(ic, &core->interconnects)
 	{
 		for (size_t i = 0; i < ic->pool_count; i++) {
@@ -86,11 +93,11 @@ static void emit_pools(const struct core *core, const struct sink *sink)
 			const char *driver = ic->driver->name;
 			const char *pool = ic->pools[i].name;
 
-#define SET(set)                                                     \
-	line(sink,                                                   \
-	     "fairlead_identifiers{interconnect=\"%s\",pool=\"%s\"," \
-	     "set=\"" #set "\"} %" PRIu32,                           \
-	     driver, pool, counts.set)
+#define SET(set)                                                             \
+	metrics_line(out,                                                    \
+		     "fairlead_identifiers{interconnect=\"%s\",pool=\"%s\"," \
+		     "set=\"" #set "\"} %" PRIu32,                           \
+		     driver, pool, counts.set)
 			SET(universe);
 			SET(free);
 			SET(held);
@@ -117,25 +124,27 @@ static void oldest_look(const struct core_held *held, void *arg)
 		*since_us = oldest->job->since_us;
 }
 
-static void emit_ages(const struct core *core, const struct sink *sink,
+static void emit_ages(const struct core *core, struct writer *out,
 		      uint64_t now_us, uint64_t since_us[][FAIRLEAD_POOLS_MAX])
 {
-	head(sink, "quarantine_oldest_seconds", "gauge",
-	     "Age of the pool's oldest quarantine; 0 when there is none.");
+	metrics_family(
+		out, "quarantine_oldest_seconds", "gauge",
+		"Age of the pool's oldest quarantine; 0 when there is none.");
 	interconnects_foreach(ic, &core->interconnects)
 	{
 		size_t driver = (size_t)(ic - core->interconnects.list);
 
 		for (size_t i = 0; i < ic->pool_count; i++)
-			line(sink,
-			     "fairlead_quarantine_oldest_seconds{"
-			     "interconnect=\"%s\",pool=\"%s\"} %.3f",
-			     ic->driver->name, ic->pools[i].name,
-			     (double)(now_us - since_us[driver][i]) / 1e6);
+			metrics_line(out,
+				     "fairlead_quarantine_oldest_seconds{"
+				     "interconnect=\"%s\",pool=\"%s\"} %.3f",
+				     ic->driver->name, ic->pools[i].name,
+				     (double)(now_us - since_us[driver][i]) /
+					     1e6);
 	}
 }
 
-static void emit_quarantine(const struct core *core, const struct sink *sink)
+static void emit_quarantine(const struct core *core, struct writer *out)
 {
 	uint64_t since_us[CORE_DRIVERS_MAX][FAIRLEAD_POOLS_MAX];
 	uint64_t now_us = clock_wall_us(core->clock);
@@ -153,42 +162,47 @@ static void emit_quarantine(const struct core *core, const struct sink *sink)
 		oldest.job = job;
 		core_ids_each(core, job, oldest_look, &oldest);
 	}
-	head(sink, "quarantined_grants", "gauge",
-	     "Grants that are over and wait for nodes to confirm.");
-	line(sink, "fairlead_quarantined_grants %" PRIu32, count);
-	emit_ages(core, sink, now_us, since_us);
+	metrics_family(out, "quarantined_grants", "gauge",
+		       "Grants that are over and wait for nodes to confirm.");
+	metrics_line(out, "fairlead_quarantined_grants %" PRIu32, count);
+	emit_ages(core, out, now_us, since_us);
 }
 
-static void emit_states(const struct core *core, const struct sink *sink)
+static void emit_states(const struct core *core, struct writer *out)
 {
 	const uint32_t *nodes = core->nodes.counts;
 
-	head(sink, "grants", "gauge", "Grants that hold something, by state.");
+	metrics_family(out, "grants", "gauge",
+		       "Grants that hold something, by state.");
 	for (int i = 0; i < JOB_STATE_COUNT; i++)
-		line(sink, "fairlead_grants{state=\"%s\"} %" PRIu32,
-		     job_state_name((enum job_state)i),
-		     core->jobs.state_counts[i]);
-	head(sink, "nodes", "gauge",
-	     "Nodes by state; leaving and drained ones are up or down too.");
-	line(sink, "fairlead_nodes{state=\"up\"} %" PRIu32,
-	     nodes[NODE_COUNT_UP]);
-	line(sink, "fairlead_nodes{state=\"down\"} %" PRIu32,
-	     nodes[NODE_COUNT_DOWN]);
-	line(sink, "fairlead_nodes{state=\"leaving\"} %" PRIu32,
-	     nodes[NODE_COUNT_LEAVING]);
-	line(sink, "fairlead_nodes{state=\"drained\"} %" PRIu32,
-	     nodes[NODE_COUNT_DRAINED]);
-	head(sink, "nodes_drain_pending", "gauge",
-	     "Nodes of whose drain, or its end, the site may not know yet.");
-	line(sink, "fairlead_nodes_drain_pending %" PRIu32,
-	     nodes[NODE_COUNT_UNNOTIFIED]);
-	head(sink, "recovering", "gauge", "1 while a recovery is under way.");
-	line(sink, "fairlead_recovering %d", core->recovery > 0);
-	head(sink, "tombstones", "gauge", "Released keys that are remembered.");
-	line(sink, "fairlead_tombstones %zu", core->tombstones.count);
+		metrics_line(out, "fairlead_grants{state=\"%s\"} %" PRIu32,
+			     job_state_name((enum job_state)i),
+			     core->jobs.state_counts[i]);
+	metrics_family(
+		out, "nodes", "gauge",
+		"Nodes by state; leaving and drained ones are up or down too.");
+	metrics_line(out, "fairlead_nodes{state=\"up\"} %" PRIu32,
+		     nodes[NODE_COUNT_UP]);
+	metrics_line(out, "fairlead_nodes{state=\"down\"} %" PRIu32,
+		     nodes[NODE_COUNT_DOWN]);
+	metrics_line(out, "fairlead_nodes{state=\"leaving\"} %" PRIu32,
+		     nodes[NODE_COUNT_LEAVING]);
+	metrics_line(out, "fairlead_nodes{state=\"drained\"} %" PRIu32,
+		     nodes[NODE_COUNT_DRAINED]);
+	metrics_family(
+		out, "nodes_drain_pending", "gauge",
+		"Nodes of whose drain, or its end, the site may not know yet.");
+	metrics_line(out, "fairlead_nodes_drain_pending %" PRIu32,
+		     nodes[NODE_COUNT_UNNOTIFIED]);
+	metrics_family(out, "recovering", "gauge",
+		       "1 while a recovery is under way.");
+	metrics_line(out, "fairlead_recovering %d", core->recovery > 0);
+	metrics_family(out, "tombstones", "gauge",
+		       "Released keys that are remembered.");
+	metrics_line(out, "fairlead_tombstones %zu", core->tombstones.count);
 }
 
-static void emit_operations(const struct core *core, const struct sink *sink)
+static void emit_operations(const struct core *core, struct writer *out)
 {
 	static const char *const names[METRICS_OP_COUNT] = {
 		[METRICS_RESERVE] = "reserve",
@@ -197,47 +211,47 @@ static void emit_operations(const struct core *core, const struct sink *sink)
 	};
 	const struct metrics *metrics = &core->metrics;
 
-	head(sink, "operations_total", "counter",
-	     "Operations by their result.");
+	metrics_family(out, "operations_total", "counter",
+		       "Operations by their result.");
 	for (int i = 0; i < METRICS_OP_COUNT; i++) {
-		line(sink,
-		     "fairlead_operations_total{operation=\"%s\","
-		     "result=\"done\"} %" PRIu64,
-		     names[i], metrics->done[i]);
-		line(sink,
-		     "fairlead_operations_total{operation=\"%s\","
-		     "result=\"failed\"} %" PRIu64,
-		     names[i], metrics->failed[i]);
+		metrics_line(out,
+			     "fairlead_operations_total{operation=\"%s\","
+			     "result=\"done\"} %" PRIu64,
+			     names[i], metrics->done[i]);
+		metrics_line(out,
+			     "fairlead_operations_total{operation=\"%s\","
+			     "result=\"failed\"} %" PRIu64,
+			     names[i], metrics->failed[i]);
 	}
-	head(sink, "registrations_total", "counter",
-	     "Registrations of nodes that were accepted.");
-	line(sink, "fairlead_registrations_total %" PRIu64,
-	     metrics->registrations);
-	head(sink, "reboots_total", "counter",
-	     "Registrations with another incarnation than the last one.");
-	line(sink, "fairlead_reboots_total %" PRIu64, metrics->reboots);
-	head(sink, "confirmations_total", "counter",
-	     "Parts of grants that are known to be gone from their node.");
-	line(sink, "fairlead_confirmations_total %" PRIu64,
-	     metrics->confirmations);
-	head(sink, "lanes_lost_total", "counter",
-	     "Lanes of active grants that a node has lost.");
-	line(sink, "fairlead_lanes_lost_total %" PRIu64, metrics->lanes_lost);
-	emit_histogram(sink, "apply_seconds",
-		       "Time until all nodes have answered an apply.",
-		       &metrics->apply_ms);
-	emit_histogram(sink, "revoke_seconds",
-		       "Time until all nodes have answered a release.",
-		       &metrics->revoke_ms);
+	metrics_family(out, "registrations_total", "counter",
+		       "Registrations of nodes that were accepted.");
+	metrics_line(out, "fairlead_registrations_total %" PRIu64,
+		     metrics->registrations);
+	metrics_family(
+		out, "reboots_total", "counter",
+		"Registrations with another incarnation than the last one.");
+	metrics_line(out, "fairlead_reboots_total %" PRIu64, metrics->reboots);
+	metrics_family(
+		out, "confirmations_total", "counter",
+		"Parts of grants that are known to be gone from their node.");
+	metrics_line(out, "fairlead_confirmations_total %" PRIu64,
+		     metrics->confirmations);
+	metrics_family(out, "lanes_lost_total", "counter",
+		       "Lanes of active grants that a node has lost.");
+	metrics_line(out, "fairlead_lanes_lost_total %" PRIu64,
+		     metrics->lanes_lost);
+	metrics_family(out, "apply_seconds", "histogram",
+		       "Time until all nodes have answered an apply.");
+	metrics_histogram(out, "apply_seconds", "", &metrics->apply_ms);
+	metrics_family(out, "revoke_seconds", "histogram",
+		       "Time until all nodes have answered a release.");
+	metrics_histogram(out, "revoke_seconds", "", &metrics->revoke_ms);
 }
 
-void core_metrics(const struct core *core,
-		  void (*emit)(void *arg, const char *line), void *arg)
+void core_metrics(const struct core *core, struct writer *out)
 {
-	struct sink sink = { .emit = emit, .arg = arg };
-
-	emit_pools(core, &sink);
-	emit_quarantine(core, &sink);
-	emit_states(core, &sink);
-	emit_operations(core, &sink);
+	emit_pools(core, out);
+	emit_quarantine(core, out);
+	emit_states(core, out);
+	emit_operations(core, out);
 }

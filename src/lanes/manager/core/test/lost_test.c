@@ -35,20 +35,17 @@ static void assert_shown(struct fixture *f, const char *nodes,
 			 lost_on_n1);
 }
 
-static void lost_add(void *arg, const char *line)
-{
-	const char *name = "fairlead_lanes_lost_total ";
-	unsigned int *count = arg;
-
-	if (strncmp(line, name, strlen(name)) == 0)
-		*count = (unsigned int)strtoul(line + strlen(name), NULL, 10);
-}
-
 static unsigned int lost_count(struct fixture *f)
 {
-	unsigned int count = 0;
+	const char *name = "\nfairlead_lanes_lost_total ";
+	struct writer out = { 0 };
+	unsigned int count;
 
-	core_metrics(f->core, lost_add, &count);
+	core_metrics(f->core, &out);
+	write_u8(&out, 0);
+	count = (unsigned int)strtoul(
+		strstr((const char *)out.data, name) + strlen(name), NULL, 10);
+	writer_fini(&out);
 	return count;
 }
 

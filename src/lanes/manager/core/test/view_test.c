@@ -635,26 +635,11 @@ static void many_nodes_go_on_after_a_name(void **state)
 
 /* --- metrics --- */
 
-struct lines {
-	char text[16384];
-	size_t used;
-};
-
-static void line_add(void *arg, const char *line)
-{
-	struct lines *lines = arg;
-
-	assert_null(strchr(line, '\n'));
-	lines->used += (size_t)snprintf(lines->text + lines->used,
-					sizeof(lines->text) - lines->used,
-					"%s\n", line);
-	assert_true(lines->used < sizeof(lines->text));
-}
-
 static void metrics_count_and_measure(void **state)
 {
 	struct fixture *f = *state;
-	struct lines lines = { .used = 0 };
+	struct writer out = { 0 };
+	const char *lines;
 	uint64_t id;
 
 	nodes_up(f, 2);
@@ -676,35 +661,37 @@ static void metrics_count_and_measure(void **state)
 	release_id(f, id);
 	answer_all(f, open_fanout(f), -EBUSY, "in use");
 	fixture_advance(f, 2000);
-	core_metrics(f->core, line_add, &lines);
-	assert_contains(lines.text, "fairlead_identifiers{interconnect=\"fake\""
-				    ",pool=\"vni\",set=\"quarantined\"} 1\n");
-	assert_contains(lines.text, "set=\"free\"} 15\n");
-	assert_contains(lines.text, "fairlead_quarantined_grants 2\n");
-	assert_contains(lines.text,
+	core_metrics(f->core, &out);
+	write_u8(&out, 0);
+	lines = (const char *)out.data;
+	assert_contains(lines, "fairlead_identifiers{interconnect=\"fake\""
+			       ",pool=\"vni\",set=\"quarantined\"} 1\n");
+	assert_contains(lines, "set=\"free\"} 15\n");
+	assert_contains(lines, "fairlead_quarantined_grants 2\n");
+	assert_contains(lines,
 			"fairlead_quarantine_oldest_seconds{interconnect="
 			"\"fake\",pool=\"vni\"} 5.000\n");
-	assert_contains(lines.text,
+	assert_contains(lines,
 			"fairlead_quarantine_oldest_seconds{interconnect="
 			"\"fake\",pool=\"ctx\"} 2.000\n");
-	assert_contains(lines.text, "fairlead_grants{state=\"released\"} 2\n");
-	assert_contains(lines.text, "fairlead_nodes{state=\"up\"} 2\n");
-	assert_contains(lines.text, "fairlead_nodes{state=\"down\"} 8\n");
-	assert_contains(lines.text, "fairlead_operations_total{operation="
-				    "\"reserve\",result=\"done\"} 2\n");
-	assert_contains(lines.text, "fairlead_operations_total{operation="
-				    "\"reserve\",result=\"failed\"} 1\n");
-	assert_contains(lines.text, "fairlead_registrations_total 2\n");
-	assert_contains(lines.text,
+	assert_contains(lines, "fairlead_grants{state=\"released\"} 2\n");
+	assert_contains(lines, "fairlead_nodes{state=\"up\"} 2\n");
+	assert_contains(lines, "fairlead_nodes{state=\"down\"} 8\n");
+	assert_contains(lines, "fairlead_operations_total{operation="
+			       "\"reserve\",result=\"done\"} 2\n");
+	assert_contains(lines, "fairlead_operations_total{operation="
+			       "\"reserve\",result=\"failed\"} 1\n");
+	assert_contains(lines, "fairlead_registrations_total 2\n");
+	assert_contains(lines,
 			"fairlead_apply_seconds_bucket{le=\"0.025\"} 0\n");
-	assert_contains(lines.text,
+	assert_contains(lines,
 			"fairlead_apply_seconds_bucket{le=\"0.05\"} 2\n");
-	assert_contains(lines.text,
+	assert_contains(lines,
 			"fairlead_apply_seconds_bucket{le=\"+Inf\"} 2\n");
-	assert_contains(lines.text, "fairlead_apply_seconds_sum 0.080\n");
-	assert_contains(lines.text,
-			"fairlead_revoke_seconds_bucket{le=\"1\"} 2\n");
-	assert_contains(lines.text, "fairlead_recovering 0\n");
+	assert_contains(lines, "fairlead_apply_seconds_sum 0.080\n");
+	assert_contains(lines, "fairlead_revoke_seconds_bucket{le=\"1\"} 2\n");
+	assert_contains(lines, "fairlead_recovering 0\n");
+	writer_fini(&out);
 }
 
 #define T(name) \
