@@ -117,7 +117,7 @@ enum child_state {
 };
 
 struct child {
-	const struct group_child *node;
+	const struct tree_child *node;
 	struct bcast *bcast;
 	struct child *next_ready;
 	struct scoll_action forward;

@@ -74,8 +74,8 @@ void bcast_fail_self(struct bcast *bcast, int status,
 bool child_covers(const struct child *child, uint32_t rank)
 {
 	struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
-	uint32_t count = group_tree_ranges(child->bcast->tree,
-					   child->node->rank, ranges);
+	uint32_t count = tree_ranges(&child->bcast->tree->tree,
+				     child->node->rank, ranges);
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (rank - ranges[i].first < ranges[i].count)
@@ -124,7 +124,7 @@ static bool subtree_rank(const struct bcast *bcast, uint32_t top, uint32_t at,
 			 uint32_t *ret_rank)
 {
 	struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
-	uint32_t count = group_tree_ranges(bcast->tree, top, ranges);
+	uint32_t count = tree_ranges(&bcast->tree->tree, top, ranges);
 
 	for (uint32_t i = 0; i < count; i++) {
 		if (at < ranges[i].count) {

@@ -46,15 +46,6 @@ struct group_source {
 	uint64_t serial; /* rises here with each message received */
 };
 
-/* A child in the tree, in the order in which they are served. */
-struct group_child {
-	scoll_nid_t nid;
-	uint32_t rank;
-	uint32_t nodes; /* of its subtree, itself included */
-	uint32_t entities;
-	uint32_t depth; /* edges down to its deepest node; 0: a leaf */
-};
-
 /* What we have to know of the tree for a root and a choice. */
 struct group_tree {
 	struct group_tree *prev, *next; /* of the group; most used first */
@@ -64,14 +55,12 @@ struct group_tree {
 	struct ranking ranking;
 	struct tree tree;
 	uint32_t rank; /* ours */
-	uint32_t parent_rank;
+	struct scoll_tree_node node;
 	scoll_nid_t parent; /* the root's: its own */
-	uint32_t nodes;     /* of our subtree, ourselves included */
-	uint32_t entities;
-	uint32_t depth;
-	uint32_t width; /* children of the root */
+	uint32_t entities;  /* of our subtree */
+	uint32_t width;     /* children of the root */
 	uint32_t child_count;
-	struct group_child children[];
+	struct tree_child children[];
 };
 
 struct group_table;
@@ -175,7 +164,7 @@ struct group_oob {
 };
 
 /*
- * Ask who is in an OOB group now, unless its version says that nothing has
+ * Ask for the members of an OOB group, unless its version says that nothing has
  * changed: before each message, and before anything about its handle is
  * returned. What was returned earlier by reference stays. What the callback
  * returned below 0; as memberships_from_targets.
@@ -262,7 +251,7 @@ void group_end(struct scoll_group *group, uint64_t now_ns);
 /* --- trees --- */
 
 /*
- * Our place in the tree for this root and choice, with a reference; kept, so
+ * Our position in the tree for this root and choice, with a reference; kept, so
  * that the next one costs no memory. -ENOENT: we are not in it; -EINVAL: no
  * such kind of tree or order; -ENOMEM.
  */
@@ -273,7 +262,3 @@ struct group_tree *group_tree_ref(struct group_tree *tree);
 /* NULL is allowed. */
 void group_tree_unref(struct group_tree *tree);
 DEFINE_AUTO(struct group_tree, group_tree_unref)
-/* The ranks in the subtree of rank, as ranges; returns how many. */
-uint32_t group_tree_ranges(
-	const struct group_tree *tree, uint32_t rank,
-	struct scoll_tree_range ret_ranges[SCOLL_TREE_RANGES_MAX]);

@@ -45,19 +45,12 @@ void group_tree_unref(struct group_tree *tree)
 	free(tree);
 }
 
-uint32_t group_tree_ranges(
-	const struct group_tree *tree, uint32_t rank,
-	struct scoll_tree_range ret_ranges[SCOLL_TREE_RANGES_MAX])
-{
-	return tree_ranges(&tree->tree, rank, ret_ranges);
-}
-
 /* Entities in the subtree of a rank. -EINVAL: it is not of so many nodes. */
 static int entities_below(const struct group_tree *tree, uint32_t rank,
 			  uint32_t nodes, uint32_t *ret_entities)
 {
 	struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
-	uint32_t count = group_tree_ranges(tree, rank, ranges);
+	uint32_t count = tree_ranges(&tree->tree, rank, ranges);
 	uint64_t covered = 0;
 	uint32_t sum = 0;
 
@@ -72,28 +65,19 @@ static int entities_below(const struct group_tree *tree, uint32_t rank,
 	return 0;
 }
 
-static int tree_fill(struct group_tree *tree, const struct tree_view *view)
+/* With the group's members in the place of ranks. */
+static int members_fill(struct group_tree *tree)
 {
-	int result;
+	int result = entities_below(tree, tree->rank, tree->node.size,
+				    &tree->entities);
 
-	tree->rank = view->rank;
-	tree->parent_rank = view->node.parent;
-	tree->parent = ranking_nid(&tree->ranking, view->node.parent);
-	tree->nodes = view->node.size;
-	tree->depth = view->node.depth;
-	result = entities_below(tree, view->rank, view->node.size,
-				&tree->entities);
+	tree->parent = ranking_nid(&tree->ranking, tree->node.parent);
 	for (uint32_t i = 0; i < tree->child_count && result == 0; i++) {
-		const struct tree_child *child = &view->children[i];
+		struct tree_child *child = &tree->children[i];
 
-		tree->children[i] = (struct group_child){
-			.nid = ranking_nid(&tree->ranking, child->rank),
-			.rank = child->rank,
-			.nodes = child->size,
-			.depth = child->depth,
-		};
+		child->nid = ranking_nid(&tree->ranking, child->rank);
 		result = entities_below(tree, child->rank, child->size,
-					&tree->children[i].entities);
+					&child->entities);
 	}
 	return result;
 }
@@ -103,9 +87,10 @@ static int tree_create(const struct group_options *options,
 		       scoll_tree_type_t type, enum scoll_order order,
 		       struct group_tree **ret_tree)
 {
+	_auto_(group_tree_unrefp) struct group_tree *made = NULL;
 	int rank = ranking_rank(ranking, options->nid);
-	struct group_tree *made;
-	struct tree_view *view;
+	struct scoll_tree_node node;
+	uint32_t child_count;
 	struct tree tree;
 	int result;
 
@@ -113,29 +98,29 @@ static int tree_create(const struct group_options *options,
 		return rank;
 	if (tree_init(options->tree_types, type, ranking->count, &tree) < 0)
 		return -EINVAL;
-	result = tree_view_create(&tree, order, (uint32_t)rank, &view);
+	result = tree_view(&tree, (uint32_t)rank, &node, &child_count);
 	if (result < 0)
 		return result;
-	made = calloc(1, sizeof(*made) +
-				 view->child_count * sizeof(made->children[0]));
-	if (made == NULL) {
-		tree_view_destroy(view);
+	made = calloc(1,
+		      sizeof(*made) + child_count * sizeof(made->children[0]));
+	if (made == NULL)
 		return -ENOMEM;
-	}
 	made->reference_count = 1;
 	made->order = order;
 	made->choice = choice_ref(choice);
 	made->ranking = *ranking;
 	made->tree = tree;
+	made->rank = (uint32_t)rank;
+	made->node = node;
 	made->width = tree_width(&tree);
-	made->child_count = view->child_count;
-	result = tree_fill(made, view);
-	tree_view_destroy(view);
-	if (result < 0) {
-		group_tree_unref(made);
+	made->child_count = child_count;
+	result = tree_view_children(&tree, order, made->rank, &node,
+				    child_count, made->children);
+	if (result == 0)
+		result = members_fill(made);
+	if (result < 0)
 		return result;
-	}
-	*ret_tree = made;
+	*ret_tree = take_ptr(made);
 	return 0;
 }
 

@@ -179,7 +179,7 @@ bool bcast_delivery_take(struct bcast *bcast, scoll_reply_t *ret_reply)
 	} else {
 		ret_reply->srp_status = child->status;
 		ret_reply->srp_error_type = (enum scoll_error_type)child->type;
-		ret_reply->srp_nodes_lost = (int)child->node->nodes;
+		ret_reply->srp_nodes_lost = (int)child->node->size;
 		ret_reply->srp_entities_lost = (int)child->node->entities;
 	}
 	if (is_part)
@@ -213,7 +213,7 @@ static bool part_is_good(const struct child *child,
 		if (!child_covers(child, reply->failures[i].rank))
 			return false;
 	}
-	return reply->failure_total <= child->node->nodes &&
+	return reply->failure_total <= child->node->size &&
 	       (reply->failure_total == reply->failure_count) ==
 		       !(reply->flags & WIRE_REPLY_MORE);
 }

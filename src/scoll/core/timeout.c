@@ -35,7 +35,7 @@ static uint64_t child_due_ns(const struct child *child)
 static uint64_t bulk_due_ns(const struct bcast *bcast)
 {
 	return deadline_after(bcast->started_ns,
-			      bcast_wait_ns(bcast, bcast->tree->depth));
+			      bcast_wait_ns(bcast, bcast->tree->node.depth));
 }
 
 static bool bulk_is_awaited(const struct bcast *bcast)

@@ -6,8 +6,8 @@
  */
 #include "scoll/core/internal.h"
 
-static const struct group_child *child_of(const scoll_request_t *request,
-					  int child)
+static const struct tree_child *child_of(const scoll_request_t *request,
+					 int child)
 {
 	const struct group_tree *tree = bcast_of(request)->tree;
 
@@ -28,28 +28,28 @@ int scoll_request_nchildren(const scoll_request_t *request)
 
 scoll_nid_t scoll_request_child_nid(const scoll_request_t *request, int child)
 {
-	const struct group_child *node = child_of(request, child);
+	const struct tree_child *node = child_of(request, child);
 
 	return node != NULL ? node->nid : SCOLL_NID_ANY;
 }
 
 int scoll_request_childtree_nodes(const scoll_request_t *request, int child)
 {
-	const struct group_child *node = child_of(request, child);
+	const struct tree_child *node = child_of(request, child);
 
-	return node != NULL ? (int)node->nodes : -EINVAL;
+	return node != NULL ? (int)node->size : -EINVAL;
 }
 
 int scoll_request_childtree_entities(const scoll_request_t *request, int child)
 {
-	const struct group_child *node = child_of(request, child);
+	const struct tree_child *node = child_of(request, child);
 
 	return node != NULL ? (int)node->entities : -EINVAL;
 }
 
 int scoll_request_depth(const scoll_request_t *request)
 {
-	return (int)bcast_of(request)->tree->depth;
+	return (int)bcast_of(request)->tree->node.depth;
 }
 
 bool scoll_request_is_root(const scoll_request_t *request)
@@ -163,7 +163,7 @@ int scoll_core_get_childtree_nodes(scoll_group_t *group, int child)
 		return result;
 	if (child < 0 || (uint32_t)child >= tree->child_count)
 		return -EINVAL;
-	return (int)tree->children[child].nodes;
+	return (int)tree->children[child].size;
 }
 
 int scoll_core_get_childtree_entities(scoll_group_t *group, int child)

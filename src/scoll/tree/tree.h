@@ -90,21 +90,21 @@ struct tree_child {
 	uint32_t rank;
 	uint32_t size;  /* nodes of its subtree, itself included */
 	uint32_t depth; /* edges down to its deepest node */
-};
-
-struct tree_view {
-	uint32_t rank;
-	struct scoll_tree_node node;
-	uint32_t child_count;
-	struct tree_child
-		children[]; /* in the order in which they are served */
+	/* The caller's, which knows the members that have the ranks: */
+	uint32_t entities; /* of its subtree */
+	scoll_nid_t nid;
 };
 
 /*
- * What the node `rank` has to know of the tree. -EINVAL: rank is not below
- * node_count, or what the kind says of the node and its children is no tree;
- * -ENOMEM.
+ * A node, and how many children it has. -EINVAL: rank is not below node_count,
+ * or the kind describes no node of a tree.
  */
-int tree_view_create(const struct tree *tree, enum scoll_order order,
-		     uint32_t rank, struct tree_view **ret_view);
-void tree_view_destroy(struct tree_view *view);
+int tree_view(const struct tree *tree, uint32_t rank,
+	      struct scoll_tree_node *ret_node, uint32_t *ret_child_count);
+/*
+ * All children of a node, as tree_view returned it, in the order in which they
+ * are served. -EINVAL: together they are no tree; -ENOMEM.
+ */
+int tree_view_children(const struct tree *tree, enum scoll_order order,
+		       uint32_t rank, const struct scoll_tree_node *node,
+		       uint32_t child_count, struct tree_child *ret_children);

@@ -48,8 +48,9 @@ int64_t tree_children(const struct tree *tree, enum scoll_order order,
 		tree->ops->node(shape, rank, &node);
 		if (node.parent != parent)
 			return -EINVAL;
-		ret_children[i] =
-			(struct tree_child){ rank, node.size, node.depth };
+		ret_children[i] = (struct tree_child){ .rank = rank,
+						       .size = node.size,
+						       .depth = node.depth };
 		if (i > 0 &&
 		    compare(&ret_children[i - 1], &ret_children[i]) > 0)
 			is_sorted = false;
@@ -60,46 +61,28 @@ int64_t tree_children(const struct tree *tree, enum scoll_order order,
 }
 
 /* Does what a kind says of a node agree with what it says of its children? */
-static bool is_tree(const struct tree_view *view, uint32_t node_count)
+static bool is_tree(const struct scoll_tree_node *node, uint32_t node_count,
+		    const struct tree_child *children, uint32_t child_count)
 {
 	uint64_t size = 1;
 	uint32_t depth = 0;
 
-	for (uint32_t i = 0; i < view->child_count; i++) {
-		const struct tree_child *child = &view->children[i];
-
-		if (child->size == 0 || child->depth >= node_count)
+	for (uint32_t i = 0; i < child_count; i++) {
+		if (children[i].size == 0 || children[i].depth >= node_count)
 			return false;
-		size += child->size;
-		if (child->depth + 1 > depth)
-			depth = child->depth + 1;
+		size += children[i].size;
+		if (children[i].depth + 1 > depth)
+			depth = children[i].depth + 1;
 	}
-	return size == view->node.size && size <= node_count &&
-	       depth == view->node.depth;
+	return size == node->size && size <= node_count && depth == node->depth;
 }
 
-static int children_fill(struct tree_view *view, const struct tree *tree,
-			 enum scoll_order order)
-{
-	_auto_(freep) uint32_t *ranks =
-		calloc(view->child_count, sizeof(*ranks));
-
-	if (ranks == NULL)
-		return -ENOMEM;
-	return tree_children(tree, order, view->rank, view->child_count, ranks,
-			     view->children) == view->child_count
-		       ? 0
-		       : -EINVAL;
-}
-
-int tree_view_create(const struct tree *tree, enum scoll_order order,
-		     uint32_t rank, struct tree_view **ret_view)
+int tree_view(const struct tree *tree, uint32_t rank,
+	      struct scoll_tree_node *ret_node, uint32_t *ret_child_count)
 {
 	uint32_t node_count = tree->shape.node_count;
 	struct scoll_tree_node node;
-	struct tree_view *view;
 	uint32_t child_count = 0;
-	int result;
 
 	if (rank >= node_count)
 		return -EINVAL;
@@ -110,24 +93,26 @@ int tree_view_create(const struct tree *tree, enum scoll_order order,
 		child_count = tree->ops->children(&tree->shape, rank, NULL, 0);
 	if (child_count >= node_count)
 		return -EINVAL;
-	view = malloc(sizeof(*view) + child_count * sizeof(view->children[0]));
-	if (view == NULL)
-		return -ENOMEM;
-	view->rank = rank;
-	view->node = node;
-	view->child_count = child_count;
-	result = child_count > 0 ? children_fill(view, tree, order) : 0;
-	if (result == 0 && !is_tree(view, node_count))
-		result = -EINVAL;
-	if (result < 0) {
-		tree_view_destroy(view);
-		return result;
-	}
-	*ret_view = view;
+	*ret_node = node;
+	*ret_child_count = child_count;
 	return 0;
 }
 
-void tree_view_destroy(struct tree_view *view)
+int tree_view_children(const struct tree *tree, enum scoll_order order,
+		       uint32_t rank, const struct scoll_tree_node *node,
+		       uint32_t child_count, struct tree_child *ret_children)
 {
-	free(view);
+	_auto_(freep) uint32_t *ranks = NULL;
+
+	if (child_count > 0) {
+		ranks = calloc(child_count, sizeof(*ranks));
+		if (ranks == NULL)
+			return -ENOMEM;
+		if (tree_children(tree, order, rank, child_count, ranks,
+				  ret_children) != child_count)
+			return -EINVAL;
+	}
+	return is_tree(node, tree->shape.node_count, ret_children, child_count)
+		       ? 0
+		       : -EINVAL;
 }

@@ -234,7 +234,7 @@ static void oob_change_leaves_requests_what_they_have(void **state)
 	assert_int_equal(refreshed(group, &service), 0);
 	assert_int_equal(group->membership->count, COUNT / 2);
 	assert_int_equal(group->tree_count, 0);
-	assert_int_equal(tree->nodes, COUNT);
+	assert_int_equal(tree->node.size, COUNT);
 	assert_int_equal(tree->choice->membership->count, COUNT);
 	group_tree_unref(tree);
 }

@@ -139,24 +139,25 @@ static void tree_check(struct scoll_group *group, struct choice *choice,
 		int child;
 
 		assert_int_equal(tree->rank, rank);
-		nodes += tree->rank == 0 ? tree->nodes : 0;
+		nodes += tree->rank == 0 ? tree->node.size : 0;
 		entities += tree->rank == 0 ? tree->entities : 0;
-		for (uint32_t i = group_tree_ranges(tree, rank, ranges);
+		for (uint32_t i = tree_ranges(&tree->tree, rank, ranges);
 		     i-- > 0;)
 			below += ranges[i].count;
-		assert_int_equal(below, tree->nodes);
+		assert_int_equal(below, tree->node.size);
 		if (rank == 0)
 			continue;
-		parent = trees[tree->parent_rank];
+		parent = trees[tree->node.parent];
 		assert_int_equal(tree->parent,
-				 ranking_nid(&ranking, tree->parent_rank));
+				 ranking_nid(&ranking, tree->node.parent));
 		child = child_index(parent, ranking_nid(&ranking, rank));
 		assert_true(child >= 0);
 		assert_int_equal(parent->children[child].rank, rank);
-		assert_int_equal(parent->children[child].nodes, tree->nodes);
+		assert_int_equal(parent->children[child].size, tree->node.size);
 		assert_int_equal(parent->children[child].entities,
 				 tree->entities);
-		assert_int_equal(parent->children[child].depth, tree->depth);
+		assert_int_equal(parent->children[child].depth,
+				 tree->node.depth);
 		assert_int_equal(child_index(tree, tree->parent), -1);
 	}
 	assert_int_equal(nodes, ranking.count);

@@ -16,7 +16,17 @@
 #include "base/cleanup.h"
 #include "scoll/tree/test/cost.h"
 
-DEFINE_AUTO(struct tree_view, tree_view_destroy)
+/* A node of at most 40, and its children. */
+static int look(const struct tree *tree, uint32_t rank,
+		struct tree_child children[40], uint32_t *ret_count,
+		struct scoll_tree_node *ret_node)
+{
+	int result = tree_view(tree, rank, ret_node, ret_count);
+
+	return result < 0 ? result
+			  : tree_view_children(tree, SCOLL_ORDER_DEPTH, rank,
+					       ret_node, *ret_count, children);
+}
 
 static void chains_node(const struct scoll_tree_shape *shape, uint32_t rank,
 			struct scoll_tree_node *ret_node)
@@ -86,7 +96,9 @@ static void one_table_adds_a_type(void **state)
 	struct fairlead_error error;
 	scoll_tree_type_t type;
 	struct tree tree;
-	_auto_(tree_view_destroyp) struct tree_view *view = NULL;
+	struct tree_child children[40];
+	struct scoll_tree_node node;
+	uint32_t count;
 
 	assert_int_equal(tree_types_add(&types, SCOLL_TREE_USER + 3, &chains),
 			 0);
@@ -95,14 +107,13 @@ static void one_table_adds_a_type(void **state)
 	assert_string_equal(tree_type_format(&types, type, text), "chains:3");
 	assert_int_equal(tree_init(&types, type, 9, &tree), 0);
 	/* 0 -> 1 4 7, 2 5 8, 3 6. */
-	assert_int_equal(tree_view_create(&tree, SCOLL_ORDER_DEPTH, 0, &view),
-			 0);
-	assert_int_equal(view->child_count, 3);
-	assert_int_equal(view->children[0].rank, 2);
-	assert_int_equal(view->children[1].rank, 1);
-	assert_int_equal(view->children[2].rank, 3);
-	assert_int_equal(view->children[2].size, 2);
-	assert_int_equal(view->node.depth, 3);
+	assert_int_equal(look(&tree, 0, children, &count, &node), 0);
+	assert_int_equal(count, 3);
+	assert_int_equal(children[0].rank, 2);
+	assert_int_equal(children[1].rank, 1);
+	assert_int_equal(children[2].rank, 3);
+	assert_int_equal(children[2].size, 2);
+	assert_int_equal(node.depth, 3);
 }
 
 static void a_type_of_ones_own_is_walked_as_any_other(void **state)
@@ -246,20 +257,19 @@ static void what_is_no_tree_is_refused(void **state)
 {
 	struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
 	struct tree_types types = { 0 };
-	struct tree_view *view;
+	struct tree_child children[40];
+	struct scoll_tree_node node;
 	struct tree tree;
+	uint32_t count;
 
 	assert_int_equal(tree_types_add(&types, 128, &wrong_ops), 0);
 	assert_int_equal(tree_init(&types, SCOLL_TREE(128, 0), 40, &tree), 0);
 	for (wrong = 0; wrong < WRONG_RANGE; wrong++)
-		assert_int_equal(tree_view_create(&tree, SCOLL_ORDER_DEPTH, 7,
-						  &view),
+		assert_int_equal(look(&tree, 7, children, &count, &node),
 				 -EINVAL);
 	for (; wrong < WRONG_NOT; wrong++)
 		assert_int_equal(tree_ranges(&tree, 7, ranges), 0);
-	assert_int_equal(tree_view_create(&tree, SCOLL_ORDER_DEPTH, 7, &view),
-			 0);
-	tree_view_destroy(view);
+	assert_int_equal(look(&tree, 7, children, &count, &node), 0);
 	assert_int_equal(tree_ranges(&tree, 7, ranges), 1);
 }
 

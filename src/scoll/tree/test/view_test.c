@@ -16,7 +16,13 @@
 #include "sim/heap.h"
 #include "sim/rng.h"
 
-DEFINE_AUTO(struct tree_view, tree_view_destroy)
+/* What one node knows. */
+struct view {
+	uint32_t rank;
+	uint32_t child_count;
+	struct scoll_tree_node node;
+	struct tree_child children[];
+};
 
 static struct tree make(scoll_tree_type_t type, uint32_t node_count)
 {
@@ -26,13 +32,22 @@ static struct tree make(scoll_tree_type_t type, uint32_t node_count)
 	return tree;
 }
 
-static struct tree_view *view_of(const struct tree *tree,
-				 enum scoll_order order, uint32_t rank)
+static struct view *view_of(const struct tree *tree, enum scoll_order order,
+			    uint32_t rank)
 {
-	struct tree_view *view = NULL;
+	struct scoll_tree_node node;
+	uint32_t count;
+	struct view *view;
 
-	assert_int_equal(tree_view_create(tree, order, rank, &view), 0);
-	assert_int_equal(view->rank, rank);
+	assert_int_equal(tree_view(tree, rank, &node, &count), 0);
+	view = malloc(sizeof(*view) + count * sizeof(view->children[0]));
+	assert_non_null(view);
+	view->rank = rank;
+	view->child_count = count;
+	view->node = node;
+	assert_int_equal(tree_view_children(tree, order, rank, &node, count,
+					    view->children),
+			 0);
 	return view;
 }
 
@@ -41,8 +56,7 @@ static void assert_order(scoll_tree_type_t type, uint32_t node_count,
 			 const uint32_t *expected, uint32_t count)
 {
 	struct tree tree = make(type, node_count);
-	_auto_(tree_view_destroyp) struct tree_view *view =
-		view_of(&tree, order, rank);
+	_auto_(freep) struct view *view = view_of(&tree, order, rank);
 
 	assert_int_equal(view->child_count, count);
 	for (uint32_t i = 0; i < count; i++)
@@ -71,7 +85,7 @@ static void ranks_R01_alone_are_enough(void **state)
 
 		for (uint32_t rank = 0; rank < n; rank++) {
 			struct tree tree = make(types[i], n);
-			_auto_(tree_view_destroyp) struct tree_view *view =
+			_auto_(freep) struct view *view =
 				view_of(&tree, SCOLL_ORDER_DEPTH, rank);
 
 			for (uint32_t c = 0; c < view->child_count; c++) {
@@ -128,8 +142,8 @@ static void view_R01_R08_asks_once_for_each_child_and_keeps_it(void **state)
 {
 	struct tree_types own = { 0 };
 	struct tree tree;
-	_auto_(tree_view_destroyp) struct tree_view *root = NULL;
-	_auto_(tree_view_destroyp) struct tree_view *leaf = NULL;
+	_auto_(freep) struct view *root = NULL;
+	_auto_(freep) struct view *leaf = NULL;
 	uint64_t size = 1;
 	uint32_t depth = 0;
 
@@ -229,8 +243,8 @@ static void partial_binomial_B01_serves_a_lone_leaf_later(void **state)
 		     RANKS(8, 4, 2, 1));
 }
 
-static bool is_served_first(enum scoll_order order,
-			    const struct tree_view *view, uint32_t i)
+static bool is_served_first(enum scoll_order order, const struct view *view,
+			    uint32_t i)
 {
 	const struct tree_child *a = &view->children[i], *b = a + 1;
 
@@ -251,7 +265,7 @@ static void views_R08_R09_hold_sizes_and_depths_in_order(void **state)
 			trial % 2 == 0 ? SCOLL_ORDER_DEPTH : SCOLL_ORDER_RANK;
 		struct tree tree =
 			make(types[sim_rng_below(&rng, TYPE_COUNT)], n);
-		_auto_(tree_view_destroyp) struct tree_view *view =
+		_auto_(freep) struct view *view =
 			view_of(&tree, order, rank % 3 == 0 ? 0 : rank);
 
 		for (uint32_t i = 0; i < view->child_count; i++) {
@@ -274,7 +288,7 @@ static void ranges_of_children_make_up_the_nodes(void **state)
 		struct tree tree = make(types[i], 100);
 		struct scoll_tree_range ranges[SCOLL_TREE_RANGES_MAX];
 		bool is_seen[100] = { false };
-		_auto_(tree_view_destroyp) struct tree_view *view =
+		_auto_(freep) struct view *view =
 			view_of(&tree, SCOLL_ORDER_DEPTH, 0);
 
 		for (uint32_t c = 0; c < view->child_count; c++) {
@@ -301,12 +315,10 @@ static void ranges_of_children_make_up_the_nodes(void **state)
 static void ranks_outside_are_refused(void **state)
 {
 	struct tree tree = make(SCOLL_TREE_BINOMIAL, 8);
-	struct tree_view *view = NULL;
+	struct scoll_tree_node node;
+	uint32_t count;
 
-	assert_int_equal(tree_view_create(&tree, SCOLL_ORDER_DEPTH, 8, &view),
-			 -EINVAL);
-	assert_null(view);
-	tree_view_destroy(NULL);
+	assert_int_equal(tree_view(&tree, 8, &node, &count), -EINVAL);
 }
 
 struct making {
@@ -317,30 +329,28 @@ struct making {
 static int make_view(void *ctx)
 {
 	struct making *making = ctx;
-	struct tree_view *view = NULL;
-	int result = tree_view_create(&making->tree, SCOLL_ORDER_DEPTH,
-				      making->rank, &view);
+	struct tree_child children[6];
+	struct scoll_tree_node node;
+	uint32_t count;
+	int result = tree_view(&making->tree, making->rank, &node, &count);
 
-	if (result < 0)
-		assert_null(view);
-	tree_view_destroy(view);
-	return result;
+	return result < 0 ? result
+			  : tree_view_children(&making->tree, SCOLL_ORDER_DEPTH,
+					       making->rank, &node, count,
+					       children);
 }
 
-static void views_need_memory(void **state)
+static void views_of_inner_nodes_need_memory(void **state)
 {
 	struct making making = { make(SCOLL_TREE_BINOMIAL, 64), 0 };
-	unsigned int n = 1;
 	int result;
 
-	for (; sim_heap_fails(n, &result, make_view, &making); n++)
-		assert_int_equal(result, -ENOMEM);
-	assert_int_equal(result, 0);
-	assert_int_equal(n, 3);
-	making.rank = 63; /* a leaf: nothing but the view */
 	assert_true(sim_heap_fails(1, &result, make_view, &making));
 	assert_int_equal(result, -ENOMEM);
 	assert_false(sim_heap_fails(2, &result, make_view, &making));
+	assert_int_equal(result, 0);
+	making.rank = 63; /* a leaf */
+	assert_false(sim_heap_fails(1, &result, make_view, &making));
 	assert_int_equal(result, 0);
 }
 
@@ -358,7 +368,7 @@ int main(void)
 		cmocka_unit_test(views_R08_R09_hold_sizes_and_depths_in_order),
 		cmocka_unit_test(ranges_of_children_make_up_the_nodes),
 		cmocka_unit_test(ranks_outside_are_refused),
-		cmocka_unit_test(views_need_memory),
+		cmocka_unit_test(views_of_inner_nodes_need_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
