@@ -85,7 +85,7 @@ extern "C" {
 #define ELAN_RMS_BASE_CONTEXT_NUM 0x400
 #define ELAN_RMS_TOP_CONTEXT_NUM  0x7ff
 
-/* A secret: who has it, and is let in, can be sent to. */
+/* A secret: a process admitted with it can be sent to. */
 struct elan_userkey {
 	uint32_t key_values[4];
 };
@@ -358,7 +358,7 @@ int rms_setelanstats(int id, const struct rms_elanstats *estats);
 
 /*
  * A path for core files, kept with the program of the caller (of which it is to
- * be the owner, or root) and given back to who asks by the pid of a member.
+ * be the owner, or root) and returned for the pid of a member.
  * Nothing is made of it here: it is for a handler of the kernel's core_pattern.
  *
  * ESRCH         the caller, or pid (0: the caller), is in no program; asking:
@@ -374,8 +374,8 @@ int rms_getcorepath(pid_t pid, char *path, int maxlen);
 /*
  * What the Elan libraries did with a capability, as far as it takes to use one:
  * RMS had no such calls. A *port* is a place at which a process is attached;
- * who is attached by the same capability can send to it, by *rank* (its number
- * among the virtual processes, as RMS_RANK), and nobody else can.
+ * processes attached by the same capability can send to it, by *rank* (its
+ * number among the virtual processes, as RMS_RANK), and nobody else can.
  */
 #define RMS_MESSAGE_MAX 8192 /* bytes of a message */
 

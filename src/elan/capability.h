@@ -47,7 +47,7 @@ bool capability_has_process(const struct elan_capability *cap, uint32_t node,
 /* Where a rank is. -ENOENT: there is no such process. */
 int capability_locate(const struct elan_capability *cap, uint32_t rank,
 		      uint32_t *ret_node, uint32_t *ret_context);
-/* The rank of who is there. -ENOENT: nobody. */
+/* The rank of the process there. -ENOENT: none. */
 int capability_rank_of(const struct elan_capability *cap, uint32_t node,
 		       uint32_t context);
 

@@ -8,7 +8,7 @@
 #include "link/cq.h"
 #include "link/endpoint.h"
 
-/* --- who is bound to a queue or counter --- */
+/* --- endpoints bound to a queue or counter --- */
 
 void endpoints_init(struct endpoints *all, const struct link_domain *domain)
 {

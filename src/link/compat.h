@@ -41,7 +41,7 @@
 
 /*
  * Since 2.0 a core that may be asked to share a receive context says so among
- * its capabilities, to who asks for that. Before, shm did it unasked.
+ * its capabilities, if asked for. Before, shm did it unasked.
  */
 #if BUILD_IS_AT_LEAST(2, 0)
 #define CORE_CAPS_SHARED FI_PEER
@@ -51,8 +51,8 @@
 
 /*
  * What shm does with a message that does not fit: until 1.x it stays the first
- * in shm's queue, and shm asks again. Since 2.0 it is lost, unless who is asked
- * takes it over as one that nobody expects.
+ * in shm's queue, and shm asks again. Since 2.0 it is lost, unless the peer
+ * provider takes it over as unexpected.
  */
 #define CORE_ASKS_AGAIN (!BUILD_IS_AT_LEAST(2, 0))
 

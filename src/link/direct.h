@@ -2,8 +2,8 @@
 /*
  * Messages by the only fabric rail of a link, without a frame: the core's own
  * untagged ones, with the tag as their remote data. They do not name their
- * sender: it is who has the core's address that they come from. So a peer sends
- * them when it received KNOWN. The rail is locked.
+ * sender, so the core's address has to: a peer sends them after it received
+ * KNOWN. The rail is locked.
  */
 #pragma once
 

@@ -27,7 +27,7 @@ struct link_domain {
 	int uses;              /* objects that are open */
 	uint32_t digest;       /* of the link */
 	uint32_t format;       /* of addresses: see format.h */
-	uint64_t name_wait_ns; /* for who is known by name only */
+	uint64_t name_wait_ns; /* for a peer known by name only */
 	size_t atomic_max;     /* bytes of values in one operation */
 	/* Of memory: its addresses are virtual, its keys are chosen here. */
 	bool is_virtual, chooses_keys;

@@ -6,7 +6,7 @@
  * memory; an endpoint's asking; a rail's, never two; a domain's reaching; an
  * endpoint's matching. Within any of these, and none within another: an
  * endpoint's sending and naming, a rail's working, an address vector's, a
- * queue's, that of who is bound to it. No core is called while matching is
+ * queue's list of endpoints. No core is called while matching is
  * locked.
  */
 #pragma once
@@ -101,7 +101,7 @@ bool ep_progress(struct link_ep *ep);
  */
 ssize_t rail_tried(struct rail *rail, struct peer *peer, ssize_t result);
 
-/* Our address of who has an address of the core; NOTAVAIL: unknown. */
+/* Our address of a peer by the core's; NOTAVAIL: unknown. */
 static inline fi_addr_t rail_source(const struct rail *rail, fi_addr_t core)
 {
 	return core < rail->source_count ? rail->sources[core]

@@ -2,7 +2,7 @@
 /*
  * What an endpoint with several fabric rails has for each peer that they lead
  * to, by the number of the peer's endpoint: it stays when an address is
- * removed, and is there for who is not in the vector. Fabric rails share one
+ * removed, and peers outside the vector have one, too. Fabric rails share one
  * lock then, which is held in all that follows.
  */
 #pragma once
@@ -88,7 +88,7 @@ void flows_close(struct link_ep *ep);
 /* Sends what waits, and sees to it that it arrives. */
 void flows_go_on(struct link_ep *ep, bool has_events);
 /*
- * The flow to who is not in the vector, which is made: of all there are
+ * Make the flow to a peer that is not in the vector: of all there are
  * LINK_FLOWS then. As flow_get(); -FI_EHOSTUNREACH where there are too many as
  * well.
  */

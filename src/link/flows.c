@@ -53,7 +53,7 @@ void flows_each_silent(struct rail *rail, loss_report *report, void *arg)
 	}
 }
 
-/* --- who is not in the vector --- */
+/* --- peers not in the vector --- */
 
 static bool has_words_under_way(const struct flow *flow)
 {
@@ -189,7 +189,7 @@ bool flows_have_unsent(const struct flows *flows)
 	const struct flow *flow;
 
 	if (flows->over != NULL)
-		return true; /* who is to be answered */
+		return true; /* it is to be answered */
 	DL_FOREACH2(flows->busy, flow, after)
 	if (flow->order.sent != flow->order.last && !flow->order.is_lost)
 		return true;

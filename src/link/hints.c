@@ -14,7 +14,7 @@ static bool is_known(uint32_t version)
 	return !FI_VERSION_LT(version, FI_VERSION(1, 5));
 }
 
-/* The class of who has none is this one. */
+/* A program without a class has this one. */
 static bool is_class_refused(uint32_t class)
 {
 	return class != FI_TC_UNSPEC && class != FI_TC_BEST_EFFORT;

@@ -128,7 +128,7 @@ static void domain_fill(struct fi_info *info, const struct fi_info *hints,
 		want != NULL && want->control_progress == FI_PROGRESS_MANUAL
 			? FI_PROGRESS_MANUAL
 			: FI_PROGRESS_AUTO;
-	/* Costs a thread and locks, so only who asks for it has it. */
+	/* Costs a thread and locks, so only on request. */
 	attr->data_progress =
 		want != NULL && want->data_progress == FI_PROGRESS_AUTO
 			? FI_PROGRESS_AUTO

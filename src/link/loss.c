@@ -100,7 +100,7 @@ void loss_reported(struct rail *rail, struct peer *peer)
 		lose(rail, peer);
 }
 
-/* --- who is asked --- */
+/* --- the next peer to probe --- */
 
 static void ask(struct peer *peer, struct peer **list)
 {

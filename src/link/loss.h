@@ -21,8 +21,8 @@ struct loss {
 	uint64_t look_at_ns, patience_ns;
 	struct peer *refused; /* to which the core could not send */
 	int probe;            /* a socket, or -1 */
-	struct peer *probed;  /* who is asked by it */
-	struct peer *last;    /* who was asked before */
+	struct peer *probed;  /* by that socket */
+	struct peer *last;    /* probed before it */
 };
 
 /* What a send to it, or what it was about to send, ends with. */

@@ -207,7 +207,7 @@ void name_take(struct rail *rail, const struct link_frame *frame)
 	struct introduction *one = malloc(sizeof(*one));
 
 	if (one == NULL)
-		return; /* who asks will ask again */
+		return; /* the peer will ask again */
 	one->is_hello = frame->kind == FRAME_HELLO;
 	one->request = frame->request;
 	one->sender = frame->sender;

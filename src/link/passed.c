@@ -103,7 +103,7 @@ void passed_drop_of(struct rail *rail, uint64_t number, int error)
 	}
 }
 
-/* --- who is known --- */
+/* --- known peers --- */
 
 static ssize_t greet(struct rail *rail, struct peer *peer)
 {

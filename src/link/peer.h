@@ -24,7 +24,7 @@ struct peer {
 	uint16_t under_way;  /* frames that the core has, or may have */
 	uint16_t unreported; /* of them those of whose end it does not tell */
 	struct peer *next_checked;
-	struct presence_process process; /* of who is local */
+	struct presence_process process; /* of a local peer */
 	uint32_t sequence;               /* of the last frame to it */
 	uint64_t number;                 /* its endpoint's */
 	fi_addr_t cores[RAILS_MAX];      /* on each rail, or FI_ADDR_NOTAVAIL */

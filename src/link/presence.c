@@ -25,7 +25,7 @@ struct link_page {
 	uint64_t number, node;
 	uint64_t started;
 	int64_t process;
-	uint32_t news; /* how often somebody left who has a slot here */
+	uint32_t news; /* how often a peer with a slot here left */
 	uint32_t is_full, is_shown, is_closed;
 	uint64_t slots[PRESENCE_SLOTS]; /* from the first; 0 is free */
 };
@@ -263,11 +263,11 @@ static uint64_t page_slot_look(const struct link_page *page, unsigned int slot)
 	return number == SHUT ? 0 : number;
 }
 
-/* --- what is left of who is gone --- */
+/* --- files of endpoints that are gone --- */
 
 /*
- * Whether anybody lives who has a slot for it. Tells them, so that they give it
- * back.
+ * Whether a live peer has a slot for it. Notifies such peers, so that they give
+ * it back.
  */
 static bool leaf_is_held(const struct leaf *leaf, uint64_t node, bool tell)
 {
@@ -318,7 +318,7 @@ static void half_bury(const char *path)
 	close(fd);
 }
 
-/* Takes away what somebody has left who is gone, unless it is still held. */
+/* Removes the file of an endpoint that is gone, unless it is still held. */
 static void leaf_bury(const char *path, uint64_t node)
 {
 	struct leaf leaf;
@@ -354,7 +354,7 @@ void presence_sweep(uint64_t node)
 
 /* --- one's own --- */
 
-/* Somebody who is gone had the name of this, and others may still hold it. */
+/* An endpoint that is gone had this name; others may still hold its file. */
 static void leaf_replace(const char *path, uint64_t node)
 {
 	struct leaf leaf;

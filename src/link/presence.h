@@ -7,11 +7,11 @@
  *
  * Two endpoints share memory when each has a slot for the other. Both come to
  * the same answer, whoever asks first: a slot is given back only when its peer
- * is gone, and never to somebody who has been refused one.
+ * is gone, and never to a peer that was refused one.
  *
- * Who is gone leaves its files as long as anybody has a slot for it, since its
- * memory may still be asked for. A lock on the file ends with the process, so
- * that what nobody can clean up but others is distinguished from what lives.
+ * A peer that is gone leaves files as long as anybody has a slot for it, since
+ * its memory may still be used. A lock on the file ends with the process, so
+ * files of the dead, which others clean up, differ from those of the living.
  */
 #pragma once
 
@@ -57,7 +57,7 @@ void presence_close(struct presence *presence);
 int presence_join(struct presence *presence, uint64_t other,
 		  struct presence_process *ret_process);
 
-/* --- slots of who is gone --- */
+/* --- slots of peers that are gone --- */
 
 /* Whether anybody may have gone since this was asked. */
 bool presence_has_news(struct presence *presence);

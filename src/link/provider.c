@@ -25,7 +25,7 @@ struct fi_provider link_provider = {
 	.cleanup = cleanup,
 };
 
-/* For who has libfabric list all that can be set (fi_info -e). */
+/* For fi_info -e, which lists all settings. */
 static void variables_tell(void)
 {
 	static const struct {

@@ -66,9 +66,9 @@ struct rail {
 	struct link_answer *free_answers;
 	struct unlisted_peers {
 		struct unlisted *by_number, *oldest;
-	} unlisted; /* who is not in the vector, and is to be answered */
-	struct remembered *remembered; /* who may send without being there */
-	struct asker *forgets; /* who is to hear that a key is none any more */
+	} unlisted; /* peers not in the vector, to be answered */
+	struct remembered *remembered; /* peers that left, but may send */
+	struct asker *forgets; /* peers to notify that a key is invalid */
 	struct matched matched;
 	/* By the core's address: the source of messages without a frame. */
 	fi_addr_t *sources;

@@ -10,7 +10,7 @@ struct reach_call {
 	enum reach_kind kind;
 	enum atomic_type type;
 	enum atomic_op op;
-	fi_addr_t to; /* who is known */
+	fi_addr_t to; /* a known peer */
 	const struct iovec *iov, *compare, *result;
 	size_t count, compare_count, result_count; /* at most LINK_IOV_MAX */
 	size_t size;                               /* bytes at iov */

@@ -105,7 +105,7 @@ static int do_atomic(const struct link_work *work, uint8_t *before)
 	return 0;
 }
 
-/* Where who asks reads it. */
+/* Where the asking peer reads it. */
 static int tell_where(struct link_ep *ep, const struct link_work *work,
 		      uint8_t *ret_data)
 {

@@ -400,7 +400,7 @@ int receive_message(struct rail *rail, struct coming *coming)
 
 /*
  * Messages can go without a frame as soon as their sender knows that it is
- * known: they are from who has this address of the core.
+ * known: the core's address then names it.
  */
 static void tell_known(struct rail *rail, struct peer *peer)
 {

@@ -311,7 +311,7 @@ void accesses_each_old(struct rail *rail, loss_report *report, void *arg)
 		awaited_report(rail, &a->awaited, report, arg);
 }
 
-/* The core, or who asks for its keys again, still has it. */
+/* The core, or a request for its keys, still has it. */
 void accesses_leave_of(struct rail *rail, uint64_t number, int error)
 {
 	for (struct link_access *a = rail->made_accesses; a != NULL;

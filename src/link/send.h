@@ -57,8 +57,8 @@ struct send *send_find(struct link_ep *ep, uint32_t request, uint64_t number);
 /* A DONE has come. Returns whether it was for one of ours. */
 bool send_answered(struct link_ep *ep, const struct link_frame *frame);
 /*
- * Tells by the numbers of their endpoints who has not answered a send by this
- * rail since the last call, or longer.
+ * Reports the peers, by the numbers of their endpoints, that have not answered
+ * a send by this rail since the last call, or longer.
  */
 void send_each_old(struct rail *rail, loss_report *report, void *arg);
 /* Ends those that an endpoint has not answered. */

@@ -27,10 +27,10 @@
  */
 #define LINK_BUFFERS_SIZE (512 << 10)
 #define LINK_ASKS         1024  /* of an endpoint that wait for results */
-#define LINK_UNLISTED_MAX 4096  /* who are not in the vector, on a rail */
-#define LINK_REMEMBERED   65536 /* who are not there any more, on a rail */
+#define LINK_UNLISTED_MAX 4096  /* peers not in the vector, on a rail */
+#define LINK_REMEMBERED   65536 /* peers that have left it, on a rail */
 #define LINK_FLOWS        16384 /* with these, where there are several rails */
-#define LINK_ASKERS       65536 /* who know what a core calls a region */
+#define LINK_ASKERS       65536 /* peers that know a core's key of a region */
 #define LINK_EVENTS_MAX   65536 /* of control that nobody reads */
 #define LINK_EVENT_SIZE   4096  /* of one that a program writes */
 /*

@@ -20,5 +20,5 @@ int slot_take(struct rail *rail, uint64_t number, fi_addr_t *ret_core,
 	      struct presence_process *ret_process);
 /* It is not in the vector any more, under any address. */
 void slot_leave(struct rail *rail, fi_addr_t core);
-/* Forgets who is gone and not in the vector, now and then. */
+/* Forgets peers that are gone and not in the vector, now and then. */
 void slots_look(struct rail *rail);

@@ -13,7 +13,7 @@
 int ep_peer_or_unlisted(struct rail *rail, uint64_t number,
 			const uint8_t from[LINK_ADDRESS_SIZE],
 			struct peer **ret_peer);
-/* The same, but only who is known already. */
+/* The same, but only a known one. */
 struct peer *ep_peer_by_number(struct rail *rail, uint64_t number);
 /* Who is not in the vector, or NULL. */
 struct peer *unlisted_peer(struct rail *rail, uint64_t number);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The connections of a small daemon, on a libuv loop: who has how many, and
- * whose turn it is (turns.h): root goes first, and a turn is one request. When
+ * The connections of a small daemon, on a libuv loop: limits of users, and
+ * turns (turns.h): root goes first, and a turn is one request. When
  * there are as many connections as may be, the user with the most loses the one
- * that was served longest ago to one who has fewer, or to root. The daemon's
+ * that was served longest ago to one with fewer, or to root. The daemon's
  * own user counts as root. A packet is a request; it is answered within its
  * turn, or its connection is closed.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Turns: who is served next, of all who ask a daemon at its sockets.
+ * Turns: the order in which a daemon serves the users of its sockets.
  *
  * Whoever can ask is an asker: a connection, a listener, a port. An asker
  * that has something to be done waits, and run() is called when its turn

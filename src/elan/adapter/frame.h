@@ -8,7 +8,7 @@
  *
  * little endian; from and to are ranks. The payload is encrypted, and the whole
  * is authenticated, by XChaCha20-Poly1305 under a key that follows from the
- * capability's: who has not that can neither read nor write one. Pure.
+ * capability's: without it nobody can read or write one. Pure.
  */
 #pragma once
 

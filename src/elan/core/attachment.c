@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attachments: who is at which context of which rail; and rails. */
+/* Attachments, of processes to contexts of rails; and rails. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -80,7 +80,7 @@ int registry_deposit_add(struct registry *registry, const struct caller *caller,
 		result = registry_save_deposit(registry, deposit);
 		if (result < 0)
 			deposit->cap.cap_userkey = before;
-		else /* who has the old key has nothing any more */
+		else /* the old key is worth nothing any more */
 			registry_detach_all(registry, is_by_deposit,
 					    &deposit->number);
 		return result;

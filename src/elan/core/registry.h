@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The registry of a node: programs and their capabilities, deposits, who is
- * attached where; and who may do what with them. Pure: processes, time and
+ * The registry of a node: programs and their capabilities, deposits and
+ * attachments; and what each user may do with them. Pure: processes, time and
  * disk come through seams. Each change is saved before it is answered, and
  * written down before it is done where it cannot be done at once; after a crash
  * registry_reconcile() looks at what came of it.
@@ -36,7 +36,7 @@ bool registry_wants_looks(const struct registry *registry);
 void registry_process_ended(struct registry *registry,
 			    const struct rms_process *process);
 
-/* What is to be known for the messages of who is attached there. */
+/* For the messages of the process attached there. */
 struct attached {
 	uint32_t program;
 	const struct elan_capability *cap; /* with its key */

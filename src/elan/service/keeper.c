@@ -122,8 +122,8 @@ static bool is_in(struct keeper *keeper, const struct program *program,
 }
 
 /*
- * Signal each member once, and who is found by then, until there are none that
- * were not.
+ * Signal each member once, and those that have appeared since, until there are
+ * no new ones.
  */
 static int signal_each(struct keeper *keeper, struct program *program,
 		       int number)

@@ -234,7 +234,7 @@ static int take_member(void *arg, const char *below, int32_t pid)
 static int enter(void *ctx, struct program *program,
 		 const struct rms_process *process, uint32_t setting);
 
-/* Put back who has left without root's leave. */
+/* Put back members that left without root's permission. */
 static int put_back(struct keeper *keeper, struct program *program,
 		    struct members *members)
 {

@@ -6,7 +6,7 @@
  * cgroup.procs of the target and of the nearest cgroup above both. Where
  * somebody else than root may write that of a cgroup above the program (it was
  * *delegated*), a member could leave: there members are known by search too,
- * and each look puts back who is outside.
+ * and each look puts back those outside.
  *
  *	ABOVE/fairlead-rms-ID      the program; members that have set nothing
  *	ABOVE/fairlead-rms-ID/sN   members with setting N

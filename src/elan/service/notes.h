@@ -6,7 +6,7 @@
  *	pid             the daemon's process id, locked while it runs
  *	state/          0700: secrets are in there
  *	  boot_id       of the kernel that the rest is of; of another one it goes
- *	  node          rails, and who is attached
+ *	  node          rails and attachments
  *	  program-ID    a program
  *	  deposit-N     a deposit
  *

@@ -2,8 +2,8 @@
 /*
  * The data path's plumbing: descriptors of attached processes, the socket by
  * which adapters of nodes talk, and time, around rms/adapter. A process is
- * given two descriptors (elan/wire/wire.h); what it sends is its own only as
- * long as the kernel says that it was sent by who has attached.
+ * given two descriptors (elan/wire/wire.h); a message is accepted
+ * only if the kernel says that the attached process sent it.
  */
 #pragma once
 
@@ -31,7 +31,7 @@ int ports_create(uv_loop_t *loop, struct registry *registry,
 void ports_destroy(struct rms_ports *ports);
 
 /*
- * For who is attached: its ends of the descriptors, which are the caller's to
+ * For an attached process: its ends of the descriptors, for the caller to
  * close. As adapter_open(); -ENOMEM: there are as many as may be, too.
  */
 int ports_open(struct rms_ports *ports, const struct caller *caller,

@@ -176,7 +176,7 @@ static int watch_cgroups(struct rms_server *server)
 		       : uv_poll_start(&server->events, UV_READABLE, on_cgroup);
 }
 
-/* Of descriptors connections have two, who is attached has three. */
+/* A connection has two descriptors, an attached process three. */
 #define DESCRIPTORS_OF_CLIENT   2
 #define DESCRIPTORS_OF_ATTACHED (1 + RMS_PORT_DESCRIPTORS)
 

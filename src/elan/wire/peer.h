@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The client's end, for librms and for the node's driver. A call is a
- * connection of its own, so that the kernel says who asks *now*: after fork()
- * or setuid() it is somebody else. Calls block; signals do not interrupt them.
+ * connection of its own, so that the kernel names the caller *now*: after
+ * fork() or setuid() that is another one. Calls block; signals do not interrupt
+ * them.
  */
 #pragma once
 

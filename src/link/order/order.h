@@ -159,7 +159,7 @@ static inline bool order_is_usable(const struct order *order, unsigned int rail)
 }
 /*
  * Whether anything is outstanding, so that order_tick() has to be called.
- * Nothing is to who is lost, or is said to it.
+ * Nothing is outstanding to a peer that is lost.
  */
 bool order_is_busy(const struct order *order);
 /*

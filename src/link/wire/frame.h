@@ -36,7 +36,7 @@
  *
  * A *request* is a number that the sender of a message gave it, a *reader* one
  * that its receiver did; both come back in answers. Decoders check that all is
- * there and nothing else; who gets a frame checks what it means.
+ * there and nothing else; the receiver checks the values.
  */
 #pragma once
 

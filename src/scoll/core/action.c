@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the transport is asked for. When it is full, actions wait in lines, one
+ * Calls of the transport. When it is full, actions wait in lines, one
  * for each class: nothing goes before a broadcast that waits (P-19), and the
- * other lines do not wait for each other. When only a peer is full, what is for
- * it is asked for again, R / 8 apart, and holds up nothing. What fails here is
- * tried ACTION_TRIES times (E-04), R / 8 apart, but for who is not there at
+ * other lines do not wait for each other. When only a peer is full, its
+ * actions are tried again, R / 8 apart, and delay no others. A failed action is
+ * tried ACTION_TRIES times (E-04), R / 8 apart, unless the peer is not there at
  * all; the end is reported by action_done() or action_run(), never by
  * action_start().
  */

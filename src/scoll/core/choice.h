@@ -51,7 +51,7 @@ int choice_of_nids(struct membership *membership, const scoll_nid_t *nids,
  */
 int choice_of_bits(struct membership *membership, const uint64_t *words,
 		   const struct choice *within, struct choice **ret_choice);
-/* Everybody who is in one of two choices of a membership. */
+/* The union of two choices of a membership. */
 int choice_union(const struct choice *a, const struct choice *b,
 		 struct choice **ret_choice);
 /* As it was sent. -EBADMSG: malformed; -ESTALE: it has another digest. */

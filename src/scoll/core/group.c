@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How groups come to be: made by the user, or learned from a message that says
- * who is in it or lets one ask. Whichever way, the digest of what a member then
- * knows is the one in the message, or there is no group.
+ * How groups come to be: made by the user, or learned from a message that has
+ * the members or names a service that has. Either way the digest of the members
+ * is the one in the message, or there is no group.
  */
 #include "scoll/core/group.h"
 
@@ -103,8 +103,8 @@ static uint64_t oob_version(const struct group_oob *oob,
 }
 
 /*
- * Ask the service who is in an OOB group. If that is `known` (may be NULL), it
- * is *ret_membership, too, with a reference.
+ * Ask the service for the members of an OOB group. If they are `known` (may be
+ * NULL), that is *ret_membership, too, with a reference.
  */
 static int oob_ask(struct group_table *table, const struct group_id *id,
 		   const struct group_oob *oob, struct membership *known,

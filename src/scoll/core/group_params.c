@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A group's parameters: its name, who is in it and where they are, in the body
+ * A group's parameters: its name, members and their addresses, in the body
  * or as bulk data. Addresses go before the list, which ends with the bytes.
  */
 #include <errno.h>

@@ -18,7 +18,7 @@ void *scoll_core_zalloc(struct scoll_core *core, size_t size);
 void scoll_core_release(struct scoll_core *core, void *block);
 void scoll_core_pool_fini(struct scoll_core *core);
 
-/* --- timer.c: due_ns of bcasts, and who is there by name --- */
+/* --- timer.c: bcasts by due_ns, and by name --- */
 
 /* Space for one more in the heap and in the table. -ENOMEM. */
 int bcast_index_reserve(struct scoll_core *core);

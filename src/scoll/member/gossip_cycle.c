@@ -172,7 +172,7 @@ static unsigned int quorum_of(const struct gossip *gossip)
 	return others > 0 ? (unsigned int)others : 1;
 }
 
-/* Who was never among a quorum goes with those who are more. */
+/* A node that never saw a quorum joins the majority. */
 static unsigned int needed_of(const struct gossip *gossip)
 {
 	unsigned int near = voices_of(gossip, &gossip->near);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decides about calls (who asks, by the caller's uid) and packets (by that of
- * the socket). An address counts by the longest prefix that has it: a lane's
+ * Decides about calls (by the caller's uid) and packets (by that of the
+ * socket). An address counts by the longest prefix that has it: a lane's
  * network, for its owner; the site's networks, for nobody; else for all. So the
  * address of a peer needs no entry, nor does a source that the kernel has not
  * chosen yet. Packets are looked at besides calls since sockets may be older

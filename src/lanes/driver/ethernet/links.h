@@ -90,8 +90,8 @@ int links_held_read(struct netlink *netlink, struct links_held *held,
 void links_held_fini(struct links_held *held);
 /*
  * Read them now; until links_let_go the functions above that list them, and
- * what is built on these, answer from that: for who asks several questions
- * about all of them and changes nothing in between. `held` is the caller's, and
+ * those built on these, answer from that: for several questions about all of
+ * them with no change in between. `held` is the caller's, and
  * stays where it is. On a failure nothing is held. link_read asks all the same.
  */
 int links_hold(struct netlink *netlink, struct links_held *held,

@@ -97,7 +97,7 @@ static void cap_freep(cap_t *capabilities)
 		cap_free(*capabilities);
 }
 
-/* Is one who is not root's, and may not change the network: the agent. */
+/* Not root, and may not change the network: the agent. */
 static bool may_look_only(void)
 {
 	_auto_(cap_freep) cap_t capabilities = cap_get_proc();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What has come. Completions are taken from the queue in small batches, and a
- * limited number of them at a time, so that one who has much to say does not
- * keep the owner from its deadlines; the rest stays in the queue.
+ * Receiving. Completions are taken from the queue in small batches, and a
+ * limited number of them at a time, so that a busy peer does not keep the
+ * owner from its deadlines; the rest stays in the queue.
  */
 #include "scoll/transport/ofi/internal.h"
 

@@ -3,7 +3,7 @@
  * Messages and replies. A provider refuses a send with -FI_EAGAIN both when
  * its queues are full and while it connects, and goes on doing so for ever
  * when nobody listens; so what it refuses waits here, in order and for a
- * limited time, and -EBUSY is for a caller who has too much of it for a peer.
+ * limited time, and a caller with too much of it for a peer gets -EBUSY.
  *
  * Times are looked at in progress only: a send may come long after the last
  * one, so 0 stands for "from when it is first seen".
