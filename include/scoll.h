@@ -464,6 +464,12 @@ struct scoll_params {
 	size_t bulk_segment; /* bytes; 0: 512 KiB */
 	enum scoll_discovery discovery;
 	scoll_duration_t gossip_cycle; /* 0: 250 ms */
+	/*
+	 * The nodes that gossip, in the same order on all of them, this one
+	 * included; copied. Messages of members with another list are dropped.
+	 */
+	const scoll_nid_t *gossip_members;
+	int gossip_member_count;
 	/* NULL: none; messages of anybody are accepted. */
 	const struct scoll_authenticator *authenticator; /* borrowed, until
 							    scoll_fini */
@@ -493,8 +499,9 @@ struct scoll_params {
 };
 
 /*
- * Make an instance. -EINVAL, -ENODATA (no such provider), -EADDRINUSE,
- * -ENOMEM, ..., with the reason as text. The first call sets
+ * Make an instance. -EINVAL, -EEXIST (a kind of tree or a member of gossip is
+ * there twice), -ENODATA (no such provider), -EADDRINUSE, -ENOMEM, ..., with the
+ * reason as text. The first call sets
  * FI_OFI_RXM_CM_PROGRESS_INTERVAL in the environment, unless it is set: make it
  * before other threads read the environment.
  */
@@ -566,14 +573,6 @@ enum scoll_liveness {
  * -EINVAL, -ENOSPC, -ENOMEM; -EOPNOTSUPP with `gossip`.
  */
 int scoll_peer_set(scoll_t *scoll, scoll_nid_t nid, enum scoll_liveness news);
-/*
- * Discovery `gossip`: set the nodes that gossip, in the same order on all of
- * them, this one included. Call it once, after scoll_init and before anything
- * is registered or made. Messages before it, and of members with another list,
- * are dropped. -EBUSY: too late; -EINVAL: this node is missing; -EEXIST: a node
- * is there twice; -ENOSPC, -ENOMEM; -EOPNOTSUPP.
- */
-int scoll_gossip_members(scoll_t *scoll, const scoll_nid_t *nids, int count);
 /*
  * SCOLL_ALIVE or SCOLL_DEAD, by discovery; an unknown node is ALIVE with
  * `given` and DEAD with `gossip`.

@@ -232,25 +232,21 @@ static void on_news(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
 static int meet(struct front *front, struct fairlead_error *ret_error)
 {
 	const struct exec_config *config = front->config;
-	_auto_(freep) scoll_nid_t *nids =
-		memory_array((size_t)config->node_count, sizeof(*nids));
 	int result = 0;
 
 	for (int i = 0; i < config->node_count && result == 0; i++) {
-		nids[i] = config->nodes[i].nid;
+		const struct exec_config_node *node = &config->nodes[i];
+
 		if (i != config->self)
-			result = scoll_peer_resolve(front->scoll, nids[i],
-						    config->nodes[i].address,
-						    config->port, ret_error);
+			result = scoll_peer_resolve(front->scoll, node->nid,
+						    node->address, config->port,
+						    ret_error);
 	}
 	if (result < 0)
 		return result;
-	result = scoll_gossip_members(front->scoll, nids, config->node_count);
-	if (result == 0) {
-		scoll_peer_notify(front->scoll, on_news, front);
-		result = scoll_service_register(front->scoll, SERVE_ID,
-						&serve_ops, front);
-	}
+	scoll_peer_notify(front->scoll, on_news, front);
+	result = scoll_service_register(front->scoll, SERVE_ID, &serve_ops,
+					front);
 	return result == 0 ? 0
 			   : error_set(ret_error, result, "libscoll: %s",
 				       strerror(-result));
@@ -261,6 +257,8 @@ static int join(struct front *front, const struct front_options *options,
 {
 	const struct exec_config *config = front->config;
 	const struct exec_config_node *self = &config->nodes[config->self];
+	_auto_(freep) scoll_nid_t *nids =
+		memory_array((size_t)config->node_count, sizeof(*nids));
 	struct scoll_params params = {
 		.size = sizeof(params),
 		.nid = self->nid,
@@ -270,12 +268,16 @@ static int join(struct front *front, const struct front_options *options,
 		.rtt = config->rtt_ms * (scoll_duration_t)NS_OF_MS,
 		.discovery = SCOLL_DISCOVERY_GOSSIP,
 		.gossip_cycle = config->gossip_ms * (scoll_duration_t)NS_OF_MS,
+		.gossip_members = nids,
+		.gossip_member_count = config->node_count,
 	};
 	int result = scoll_key_authenticator_create(self->nid, options->key,
 						    &front->auth);
 
 	if (result < 0)
 		return error_set(ret_error, result, "out of memory");
+	for (int i = 0; i < config->node_count; i++)
+		nids[i] = config->nodes[i].nid;
 	params.authenticator = front->auth;
 	result = scoll_init(&params, &front->scoll, ret_error);
 	return result < 0 ? result : meet(front, ret_error);

@@ -9,13 +9,8 @@
 int scoll_service_register(scoll_t *scoll, scoll_service_id_t svid,
 			   const struct scoll_service_ops *ops, void *private)
 {
-	int result;
-
-	scoll_lock(scoll);
-	result = scoll_core_service_register(scoll->core, svid, ops, private);
-	scoll->is_used |= result == 0;
-	scoll_unlock(scoll);
-	return result;
+	return SCOLL_LOCKED(scoll, scoll_core_service_register(
+					   scoll->core, svid, ops, private));
 }
 
 int scoll_service_unregister(scoll_t *scoll, scoll_service_id_t svid)

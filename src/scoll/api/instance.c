@@ -130,6 +130,13 @@ static int params_check(const struct scoll_params *params,
 		return error_set(error, -EINVAL,
 				 "no service for gossip beside '%.40s'",
 				 params->service);
+	if ((params->discovery == SCOLL_DISCOVERY_GOSSIP) !=
+		    (params->gossip_member_count > 0) ||
+	    (params->gossip_members == NULL) !=
+		    (params->gossip_member_count == 0))
+		return error_set(error, -EINVAL,
+				 "gossip needs gossip_members, and nothing "
+				 "else does");
 	if (auth != NULL &&
 	    (auth->size < sizeof(*auth) ||
 	     !versioned_is_known(auth, auth->size, sizeof(*auth)) ||
@@ -184,6 +191,7 @@ static void options_fill(struct scoll *scoll, const struct scoll_params *params,
 		.permute_ctx = params->permute_ctx,
 		.share_addresses = params->share_addresses,
 		.tree_types = &scoll->tree_types,
+		.discovery = scoll->discovery,
 		.instance = scoll,
 	};
 }
@@ -198,21 +206,28 @@ static int discovery_open(struct scoll *scoll,
 			       .node = params->node,
 			       .rng = sys_rng() },
 		.nid = params->nid,
+		.members = params->gossip_members,
+		.member_count = (size_t)params->gossip_member_count,
 		.cycle_ns = (uint64_t)params->gossip_cycle,
 		.authenticator = params->authenticator,
 		.rng = sys_rng(),
 		.clock = sys_clock(),
 	};
+	int result;
 
 	if (params->discovery == SCOLL_DISCOVERY_GIVEN) {
 		if (given_create(true, &scoll->given) < 0)
 			return error_set(error, -ENOMEM, "out of memory");
+		scoll->discovery = given_discovery(scoll->given);
 		return 0;
 	}
 	if (params->service != NULL &&
 	    port_service(params->service, service) == 0)
 		options.transport.service = service;
-	return port_open(&options, sys_monotonic_ns(), &scoll->port, error);
+	result = port_open(&options, sys_monotonic_ns(), &scoll->port, error);
+	if (result == 0)
+		scoll->discovery = port_discovery(scoll->port);
+	return result;
 }
 
 static int descriptor_add(struct scoll *scoll, int fd)
@@ -243,37 +258,6 @@ static int descriptors_open(struct scoll *scoll, struct fairlead_error *error)
 	if (result < 0)
 		return error_set(error, result, "cannot open descriptors: %s",
 				 strerror(-result));
-	return 0;
-}
-
-/* Until gossip knows its members, messages are ignored. */
-static void received(void *ctx, uint64_t now_ns, const void *bytes, size_t size)
-{
-}
-
-static void done(void *ctx, uint64_t now_ns, struct transfer *transfer,
-		 int result, size_t size)
-{
-}
-
-int scoll_core_start(struct scoll *scoll, bool is_deaf)
-{
-	static const struct transport_events deaf = { received, done };
-	struct discovery *discovery = scoll->port != NULL
-					      ? port_discovery(scoll->port)
-					      : given_discovery(scoll->given);
-	int result;
-
-	scoll->options.discovery = discovery;
-	result = scoll_core_create(&scoll->options, &scoll->core);
-	if (result < 0)
-		return result;
-	scoll->discovery = discovery;
-	if (is_deaf)
-		transport_ofi_listen(scoll->transport, &deaf, NULL);
-	else
-		transport_ofi_listen(scoll->transport, &scoll_core_events,
-				     scoll->core);
 	return 0;
 }
 
@@ -318,10 +302,11 @@ static int open_all(struct scoll *scoll, const struct scoll_params *params,
 	result = memberships_create(&scoll->memberships);
 	options_fill(scoll, params, tree);
 	if (result == 0)
-		result = scoll_core_start(scoll, scoll->port != NULL);
+		result = scoll_core_create(&scoll->options, &scoll->core);
 	if (result < 0)
 		return error_set(error, result, "cannot start: %s",
 				 strerror(-result));
+	transport_ofi_listen(scoll->transport, &scoll_core_events, scoll->core);
 	return 0;
 }
 

@@ -31,9 +31,8 @@ struct scoll {
 	pthread_t busy_thread;
 	bool is_kicked; /* event_fd is readable */
 	bool has_more;  /* callbacks are left from the last progress */
-	bool is_used; /* something was registered or made; members were said */
-	int epoll_fd; /* the two transports' and the next one */
-	int event_fd; /* a call of another thread changed something */
+	int epoll_fd;   /* the two transports' and the next one */
+	int event_fd;   /* a call of another thread changed something */
 	struct transport_ofi *transport;
 	struct scoll_port *port; /* NULL: discovery is given */
 	struct given *given;     /* NULL: it is gossip */
@@ -69,14 +68,6 @@ void scoll_unlock_changed(struct scoll *scoll);
 /* The instance of a handle. */
 struct scoll *scoll_of_group(const scoll_group_t *group);
 struct scoll *scoll_of_request(const scoll_request_t *request);
-
-/* --- instance.c --- */
-
-/*
- * Make a core with the present discovery. The caller keeps the old one, if any.
- * Deaf: it receives no messages.
- */
-int scoll_core_start(struct scoll *scoll, bool is_deaf);
 
 /* --- progress.c --- */
 

@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sys/clock.h"
-
 #define ADDRESSES_MAX (2 + 2 * TRANSPORT_OFI_ADDRESS_MAX)
 
 /* Both endpoints' addresses in one. */
@@ -185,44 +183,6 @@ int scoll_peer_set(scoll_t *scoll, scoll_nid_t nid, enum scoll_liveness news)
 	}
 	scoll_lock(scoll);
 	result = set(scoll->given, nid);
-	scoll_unlock_changed(scoll);
-	return result;
-}
-
-/* A core has one discovery for life, so it is replaced as well. */
-static int members_set(struct scoll *scoll, const scoll_nid_t *nids, int count)
-{
-	struct scoll_core *core = scoll->core;
-	struct circle circle;
-	int result = circle_open(scoll->port, nids, count, sys_monotonic_ns(),
-				 &circle);
-
-	if (result < 0)
-		return result;
-	circle = port_swap_circle(scoll->port, circle);
-	result = scoll_core_start(scoll, false);
-	if (result < 0) {
-		circle = port_swap_circle(scoll->port, circle);
-		scoll->options.discovery = scoll->discovery;
-	} else {
-		scoll_core_destroy(core);
-		scoll->is_used = true;
-	}
-	circle_close(&circle);
-	return result;
-}
-
-int scoll_gossip_members(scoll_t *scoll, const scoll_nid_t *nids, int count)
-{
-	int result;
-
-	scoll_lock(scoll);
-	if (scoll->port == NULL)
-		result = -EOPNOTSUPP;
-	else if (scoll->is_used)
-		result = -EBUSY;
-	else
-		result = members_set(scoll, nids, count);
 	scoll_unlock_changed(scoll);
 	return result;
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Gossip's messages: one buffer each, from a fixed number. A roster is fixed
- * when gossip starts, so another one is another gossip (a circle).
- */
+/* Gossip's messages: one buffer each, from a fixed number. */
 #include "scoll/api/port.h"
 
 #include <stdio.h>
@@ -24,7 +21,8 @@ struct port_message {
 
 struct scoll_port {
 	struct transport_ofi *transport;
-	struct circle circle;
+	struct roster *roster;
+	struct gossip *gossip;
 	struct port_options options;
 	struct port_message *messages;
 	struct port_message *free;
@@ -78,7 +76,7 @@ static void received(void *ctx, uint64_t now_ns, const void *bytes, size_t size)
 	struct scoll_port *port = ctx;
 
 	if (message_verify(port, bytes, &size) < 0 ||
-	    gossip_receive(port->circle.gossip, now_ns, bytes, size) < 0)
+	    gossip_receive(port->gossip, now_ns, bytes, size) < 0)
 		port->refused_count++;
 }
 
@@ -105,11 +103,9 @@ static uint64_t cycle_by_the_clock(const struct port_options *options)
 	return clock_wall_us(&options->clock) * 1000 / cycle_ns;
 }
 
-int circle_open(struct scoll_port *port, const scoll_nid_t *nids, int count,
-		uint64_t now_ns, struct circle *ret_circle)
+static int gossip_start(struct scoll_port *port, uint64_t now_ns)
 {
 	static const struct gossip_ops ops = { .send = message_send };
-	_auto_(roster_destroyp) struct roster *roster = NULL;
 	struct gossip_options options = {
 		.nid = port->options.nid,
 		.boot_nonce = rng_u64(&port->options.rng),
@@ -119,34 +115,13 @@ int circle_open(struct scoll_port *port, const scoll_nid_t *nids, int count,
 		.ctx = port,
 		.rng = port->options.rng,
 	};
-	struct gossip *gossip;
-	int result;
+	int result = roster_create(port->options.members,
+				   port->options.member_count, &port->roster);
 
-	if (count < 1)
-		return -EINVAL;
-	result = roster_create(nids, (size_t)count, &roster);
 	if (result < 0)
 		return result;
-	options.roster = roster;
-	result = gossip_create(&options, now_ns, &gossip);
-	if (result < 0)
-		return result;
-	*ret_circle = (struct circle){ take_ptr(roster), gossip };
-	return 0;
-}
-
-void circle_close(struct circle *circle)
-{
-	gossip_destroy(circle->gossip);
-	roster_destroy(circle->roster);
-}
-
-struct circle port_swap_circle(struct scoll_port *port, struct circle circle)
-{
-	struct circle old = port->circle;
-
-	port->circle = circle;
-	return old;
+	options.roster = port->roster;
+	return gossip_create(&options, now_ns, &port->gossip);
 }
 
 int port_service(const char *service, char ret_text[PORT_SERVICE_MAX])
@@ -185,9 +160,14 @@ int port_open(const struct port_options *options, uint64_t now_ns,
 				    ret_error);
 	if (result == 0) {
 		transport_ofi_listen(port->transport, &events, port);
-		result = circle_open(port, &options->nid, 1, now_ns,
-				     &port->circle);
-		if (result < 0)
+		result = gossip_start(port, now_ns);
+		if (result == -EINVAL || result == -EEXIST)
+			error_set(
+				ret_error, result,
+				result == -EINVAL
+					? "nid is not in gossip_members"
+					: "a node is twice in gossip_members");
+		else if (result < 0)
 			error_set(ret_error, result, "cannot gossip: %s",
 				  strerror(-result));
 	}
@@ -204,19 +184,20 @@ void port_close(struct scoll_port *port)
 	if (port == NULL)
 		return;
 	transport_ofi_close(port->transport);
-	circle_close(&port->circle);
+	gossip_destroy(port->gossip);
+	roster_destroy(port->roster);
 	free(port->messages);
 	free(port);
 }
 
 void port_leave(struct scoll_port *port, uint64_t now_ns)
 {
-	gossip_leave(port->circle.gossip, now_ns);
+	gossip_leave(port->gossip, now_ns);
 }
 
 struct discovery *port_discovery(struct scoll_port *port)
 {
-	return gossip_discovery(port->circle.gossip);
+	return gossip_discovery(port->gossip);
 }
 
 struct transport_ofi *port_transport(struct scoll_port *port)
@@ -227,14 +208,14 @@ struct transport_ofi *port_transport(struct scoll_port *port)
 void port_run(struct scoll_port *port, uint64_t now_ns)
 {
 	transport_ofi_progress(port->transport, now_ns);
-	if (gossip_deadline_ns(port->circle.gossip) <= now_ns)
-		gossip_run(port->circle.gossip, now_ns);
+	if (gossip_deadline_ns(port->gossip) <= now_ns)
+		gossip_run(port->gossip, now_ns);
 }
 
 uint64_t port_due_ns(struct scoll_port *port)
 {
 	uint64_t transport_ns = transport_ofi_deadline_ns(port->transport);
-	uint64_t gossip_ns = gossip_deadline_ns(port->circle.gossip);
+	uint64_t gossip_ns = gossip_deadline_ns(port->gossip);
 
 	return transport_ns < gossip_ns ? transport_ns : gossip_ns;
 }

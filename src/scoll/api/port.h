@@ -15,28 +15,21 @@ struct scoll_port;
 struct port_options {
 	struct transport_ofi_options transport;
 	scoll_nid_t nid;
+	const scoll_nid_t *members; /* borrowed for port_open() */
+	size_t member_count;
 	uint64_t cycle_ns;
 	const struct scoll_authenticator *authenticator; /* NULL: none */
 	struct rng_seam rng;
 	struct clock_seam clock;
 };
 
-/* With a roster of this node alone. */
+/*
+ * -EINVAL: this node is not among the members; -EEXIST: one is there twice;
+ * -ENOSPC, -ENOMEM, ...
+ */
 int port_open(const struct port_options *options, uint64_t now_ns,
 	      struct scoll_port **ret_port, struct fairlead_error *ret_error);
 void port_close(struct scoll_port *port);
-/* Those who gossip with each other, and our part in it. */
-struct circle {
-	struct roster *roster;
-	struct gossip *gossip;
-};
-
-/* -EINVAL: this node is not among them; -EEXIST; -ENOSPC; -ENOMEM. */
-int circle_open(struct scoll_port *port, const scoll_nid_t *nids, int count,
-		uint64_t now_ns, struct circle *ret_circle);
-void circle_close(struct circle *circle);
-/* Put it in the place of the one that there is, which is handed out. */
-struct circle port_swap_circle(struct scoll_port *port, struct circle circle);
 #define PORT_SERVICE_MAX 128
 /*
  * The service beside the one of the collectives. -EINVAL: there is none beside

@@ -80,17 +80,31 @@ static void address_in_a_callback_out_of_fini_is_refused(void **state)
 
 /* --- discovery --- */
 
-static void members_F14_are_said_once(void **state)
+static void members_F14_of_gossip_are_each_there_once(void **state)
 {
-	scoll_nid_t nids[] = { crowd_nid(0), crowd_nid(1) };
+	const scoll_nid_t nids[] = { crowd_nid(0), crowd_nid(1), crowd_nid(0) };
+	struct scoll_params params = {
+		.size = sizeof(params),
+		.nid = crowd_nid(0),
+		.provider = provider,
+		.node = "127.0.0.1",
+		.discovery = SCOLL_DISCOVERY_GOSSIP,
+	};
+	struct fairlead_error error = { 0 };
 	scoll_t *scoll;
 
-	open_as(0, SCOLL_DISCOVERY_GOSSIP);
-	scoll = people[0].scoll;
-	assert_int_equal(scoll_gossip_members(scoll, nids + 1, 1), -EINVAL);
-	assert_int_equal(scoll_gossip_members(scoll, nids, 2), 0);
-	assert_int_equal(scoll_gossip_members(scoll, nids, 2), -EBUSY);
-	person_close(&people[0]);
+	assert_int_equal(scoll_init(&params, &scoll, &error), -EINVAL);
+	assert_non_null(strstr(error.text, "gossip_members"));
+	params.gossip_members = nids + 1;
+	params.gossip_member_count = 1;
+	assert_int_equal(scoll_init(&params, &scoll, &error), -EINVAL);
+	assert_non_null(strstr(error.text, "not in gossip_members"));
+	params.gossip_members = nids;
+	params.gossip_member_count = 3;
+	assert_int_equal(scoll_init(&params, &scoll, &error), -EEXIST);
+	assert_non_null(strstr(error.text, "twice"));
+	params.discovery = SCOLL_DISCOVERY_GIVEN;
+	assert_int_equal(scoll_init(&params, &scoll, &error), -EINVAL);
 }
 
 static void note_news(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
@@ -227,7 +241,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(address_in_a_callback_out_of_fini_is_refused),
-		TEST(members_F14_are_said_once),
+		TEST(members_F14_of_gossip_are_each_there_once),
 		TEST(death_and_life_F14_at_once_are_a_reboot),
 		TEST(names_are_looked_up_while_others_go_on),
 		TEST(service_beside_which_is_none_for_gossip_is_refused),

@@ -10,6 +10,7 @@
 
 scoll_duration_t crowd_rtt = 1000000000;
 uint64_t crowd_started;
+int crowd_gossip_count = 2;
 
 /* Runs in processes without a test, too. */
 static void must(bool is_true, const char *what)
@@ -237,8 +238,15 @@ void person_open_with(struct person *person, int i,
 	static const uint8_t key[32] = "thirty-two bytes known to all..";
 	struct scoll_params params = *wanted;
 	struct fairlead_error error = { 0 };
+	scoll_nid_t members[CROWD_MAX];
 	int result;
 
+	if (params.discovery == SCOLL_DISCOVERY_GOSSIP) {
+		params.gossip_members = members;
+		params.gossip_member_count = crowd_gossip_count;
+		for (int k = 0; k < crowd_gossip_count; k++)
+			members[k] = crowd_nid(k);
+	}
 	params.size = sizeof(params);
 	params.nid = crowd_nid(i);
 	if (params.rtt == 0)
@@ -255,10 +263,9 @@ void person_open_with(struct person *person, int i,
 	if (result < 0)
 		fprintf(stderr, "%s\n", error.text);
 	must(result == 0, "scoll_init");
-	if (params.discovery == SCOLL_DISCOVERY_GIVEN)
-		must(scoll_service_register(person->scoll, CROWD_SERVICE,
-					    &crowd_service, person) == 0,
-		     "scoll_service_register");
+	must(scoll_service_register(person->scoll, CROWD_SERVICE,
+				    &crowd_service, person) == 0,
+	     "scoll_service_register");
 }
 
 void person_close(struct person *person)

@@ -75,6 +75,8 @@ extern const struct scoll_service_ops crowd_service;
 extern scoll_duration_t crowd_rtt;
 /* What they say of their starts; see struct scoll_params. */
 extern uint64_t crowd_started;
+/* How many nodes gossip, from node 0 on; 2. */
+extern int crowd_gossip_count;
 
 /* Node i: a NID of the net tcp. */
 scoll_nid_t crowd_nid(int i);

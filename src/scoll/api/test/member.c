@@ -114,20 +114,6 @@ static void notified(void *ctx, scoll_nid_t nid, enum scoll_liveness news)
 	life->news[nid - crowd_nid(0)] |= 1u << news;
 }
 
-static void on_gossip(struct life *life, int count)
-{
-	scoll_nid_t nids[CROWD_MAX];
-
-	for (int i = 0; i < count; i++)
-		nids[i] = crowd_nid(i);
-	if (scoll_gossip_members(life->person.scoll, nids, count) < 0 ||
-	    scoll_service_register(life->person.scoll, CROWD_SERVICE,
-				   &crowd_service, &life->person) < 0)
-		die("gossip");
-	scoll_peer_notify(life->person.scoll, notified, life);
-	printf("ok\n");
-}
-
 static void on_settle(struct life *life, int index, uint32_t deaths)
 {
 	scoll_t *scoll = life->person.scoll;
@@ -167,8 +153,6 @@ static void command(struct life *life, char *line)
 		printf("ok\n");
 	} else if (strcmp(line, "attack") == 0) {
 		on_attack(life);
-	} else if (sscanf(line, "gossip %d", &index) == 1) {
-		on_gossip(life, index);
 	} else if (sscanf(line, "settle %d %" SCNu32, &index, &deaths) == 2) {
 		on_settle(life, index, deaths);
 	} else {
@@ -244,12 +228,15 @@ int member_main(int argc, char **argv, const char **ret_provider)
 	is_forger = argv[6][0] == '1';
 	if (is_forger && setuid(NOBODY) != 0)
 		die("setuid");
+	if (argv[6][0] == 'g')
+		crowd_gossip_count = atoi(argv[6] + 1);
 	person_open_as(&life.person, atoi(argv[2]), argv[3],
 		       argv[4][0] != '\0' ? argv[4] : NULL,
 		       argv[5][0] != '\0' ? argv[5] : NULL,
 		       argv[6][0] == 'g' ? SCOLL_DISCOVERY_GOSSIP
 					 : SCOLL_DISCOVERY_GIVEN,
 		       is_forger ? &forger : NULL);
+	scoll_peer_notify(life.person.scoll, notified, &life);
 	if (scoll_address(life.person.scoll, address, &size) < 0)
 		die("scoll_address");
 	printf("ok ");
@@ -309,7 +296,10 @@ void member_start_begin(struct member *member, int index, const char *provider,
 void member_start_gossip(struct member *member, int index, const char *provider,
 			 const char *host)
 {
-	start(member, index, provider, host, NULL, "g");
+	char kind[16];
+
+	snprintf(kind, sizeof(kind), "g%d", crowd_gossip_count);
+	start(member, index, provider, host, NULL, kind);
 	member_start_end(member);
 }
 

@@ -9,7 +9,6 @@
  *	skip SECONDS      its clock
  *	mute 0|1          whether it replies
  *	attack            as root: a group of all peers, a request, an abort
- *	gossip COUNT      nodes 0 to COUNT - 1 gossip, and it has the service
  *	settle NODE N     answers when it takes part, and the node lives and has
  *	                  died N times: how often, and the news of it, bits
  *	                  by enum scoll_liveness
@@ -36,7 +35,7 @@ void member_start(struct member *member, int index, const char *provider,
 /* The same, to be waited for later: for many. */
 void member_start_begin(struct member *member, int index, const char *provider,
 			const char *host, const char *service, bool is_forger);
-/* One that gossips; start it with the command "gossip". */
+/* One that gossips. */
 void member_start_gossip(struct member *member, int index, const char *provider,
 			 const char *host);
 /*

@@ -46,14 +46,6 @@ static uint32_t settled(int index, uint32_t deaths, unsigned *ret_news)
 	return deaths;
 }
 
-static void gossip(int index)
-{
-	char answer[CHILD_ANSWER_MAX];
-
-	child_tell(&members[index].child, "gossip %d", COUNT + 1);
-	member_hear(&members[index], &root, answer);
-}
-
 /* The root's own word. */
 static void settle_root(uint32_t deaths)
 {
@@ -65,26 +57,18 @@ static void settle_root(uint32_t deaths)
 
 static int setup(void **state)
 {
-	scoll_nid_t nids[COUNT + 1];
 	unsigned of_member;
 
 	watchdog_start(NULL);
 	memset(members, 0, sizeof(members));
+	crowd_gossip_count = COUNT + 1;
 	person_open(&root, 0, provider, "127.0.0.1", NULL,
 		    SCOLL_DISCOVERY_GOSSIP);
 	root.timeout = PATIENCE;
 	for (int i = 1; i <= COUNT; i++)
 		member_start_gossip(&members[i], i, provider, "127.0.0.1");
 	members_meet(members, COUNT, &root);
-	for (int i = 0; i <= COUNT; i++)
-		nids[i] = crowd_nid(i);
-	assert_int_equal(scoll_gossip_members(root.scoll, nids, COUNT + 1), 0);
-	assert_int_equal(scoll_service_register(root.scoll, CROWD_SERVICE,
-						&crowd_service, &root),
-			 0);
 	scoll_peer_notify(root.scoll, notified, NULL);
-	for (int i = 1; i <= COUNT; i++)
-		gossip(i);
 	for (int i = 1; i <= COUNT; i++)
 		settled(i, 0, &of_member);
 	settle_root(0);
@@ -125,7 +109,6 @@ static void start_again(void)
 	child_kill(&members[NEW].child);
 	member_start_gossip(&members[NEW], NEW, provider, "127.0.0.1");
 	members_welcome(members, COUNT, NEW, &root);
-	gossip(NEW);
 }
 
 /* Requests that it ran, in this life. */
