@@ -25,12 +25,7 @@ static const char help[] =
 	"\n"
 	"  -a, --all             on all live nodes\n"
 	"  -l, --list            print the live nodes and the dead ones\n"
-	"  -n, --no-merge        print each node's output by itself, as it "
-	"comes\n"
 	"  -t, --timeout SECONDS kill the command then (300)\n"
-	"  -S, --maxrc           exit with the largest exit code of all\n"
-	"  -r, --raw             do not escape control characters of the "
-	"output\n"
 	"      --socket PATH     the daemon's (SCOLL_EXEC_SOCKET, or\n"
 	"                        " EXEC_SOCKET ")\n"
 	"      --munge-socket PATH  munged's (SCOLL_EXEC_MUNGE_SOCKET)\n"
@@ -38,7 +33,7 @@ static const char help[] =
 	"\n"
 	"Exit code: 0 all nodes ran it, 1 not all, 2 usage, 75 try again "
 	"later,\n"
-	"77 not permitted; with --maxrc the command's largest, 255 for none.\n";
+	"77 not permitted.\n";
 
 static int usage(const char *what)
 {
@@ -86,15 +81,6 @@ static int option_take(struct exec_arguments *arguments, int option)
 	case 'l':
 		arguments->is_list = true;
 		return 0;
-	case 'n':
-		arguments->is_separate = true;
-		return 0;
-	case 'S':
-		arguments->is_maxrc = true;
-		return 0;
-	case 'r':
-		arguments->is_raw = true;
-		return 0;
 	case 't':
 		return timeout_parse(optarg, &arguments->timeout_ms);
 	case 's':
@@ -136,10 +122,7 @@ int arguments_read(int argc, char **argv, struct exec_arguments *arguments)
 	static const struct option options[] = {
 		{ "all", no_argument, NULL, 'a' },
 		{ "list", no_argument, NULL, 'l' },
-		{ "no-merge", no_argument, NULL, 'n' },
 		{ "timeout", required_argument, NULL, 't' },
-		{ "maxrc", no_argument, NULL, 'S' },
-		{ "raw", no_argument, NULL, 'r' },
 		{ "socket", required_argument, NULL, 's' },
 		{ "munge-socket", required_argument, NULL, 'm' },
 		{ "help", no_argument, NULL, 'h' },
@@ -151,7 +134,7 @@ int arguments_read(int argc, char **argv, struct exec_arguments *arguments)
 	arguments->socket = from_environment("SCOLL_EXEC_SOCKET", EXEC_SOCKET);
 	arguments->munge_socket =
 		from_environment("SCOLL_EXEC_MUNGE_SOCKET", NULL);
-	while ((option = getopt_long(argc, argv, "+alnt:Srh", options, NULL)) !=
+	while ((option = getopt_long(argc, argv, "+alt:h", options, NULL)) !=
 	       -1) {
 		if (option == 'h') {
 			fputs(help, stdout);

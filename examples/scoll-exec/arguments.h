@@ -11,11 +11,10 @@ enum exec_exit_code {
 	CODE_USAGE = 2,
 	CODE_LATER = 75,
 	CODE_NOT_PERMITTED = 77,
-	CODE_NONE = 255, /* --maxrc: there is no exit code */
 };
 
 struct exec_arguments {
-	bool is_all, is_list, is_separate, is_maxrc, is_raw;
+	bool is_all, is_list;
 	uint32_t timeout_ms;
 	const char *socket, *munge_socket;
 	char *nodes, *command;

@@ -29,7 +29,6 @@ struct exec_client {
 	struct hostlist *names;
 	struct results *results;
 	struct results *remarks; /* texts for stderr, as outputs */
-	int code;                /* the largest */
 	bool is_partial;
 };
 
@@ -108,16 +107,9 @@ static void outcome_print(const struct exec_client *client,
 			  const struct outcome *outcome,
 			  const struct idset *nodes)
 {
-	if (!client->arguments.is_separate) {
-		_auto_(freep) char *label = nodes_format(client, nodes);
+	_auto_(freep) char *label = nodes_format(client, nodes);
 
-		show_lines(stdout, label, outcome->output, outcome->size,
-			   client->arguments.is_raw);
-		return;
-	}
-	idset_foreach (node, nodes)
-		show_lines(stdout, client->names->names[node], outcome->output,
-			   outcome->size, client->arguments.is_raw);
+	show_lines(stdout, label, outcome->output, outcome->size);
 }
 
 static void outcomes_print(struct exec_client *client)
@@ -126,11 +118,8 @@ static void outcomes_print(struct exec_client *client)
 	struct outcome outcome;
 
 	while (results_next(client->results, &outcome, &nodes)) {
-		int code = show_code(&outcome);
 		char text[REMARK_MAX];
 
-		if (code > client->code)
-			client->code = code;
 		if (outcome.kind != OUTCOME_EXITED &&
 		    outcome.kind != OUTCOME_KILLED)
 			client->is_partial = true;
@@ -161,15 +150,6 @@ static void remarks_print(struct exec_client *client)
 
 /* --- frames --- */
 
-static int take_results(struct exec_client *client, struct reader *reader)
-{
-	int result = results_merge(client->results, reader->at, reader->left);
-
-	if (result >= 0 && client->arguments.is_separate)
-		outcomes_print(client);
-	return result;
-}
-
 static int take_failed(struct exec_client *client, struct reader *reader)
 {
 	char reason[REMARK_MAX / 2], text[REMARK_MAX];
@@ -184,7 +164,6 @@ static int take_failed(struct exec_client *client, struct reader *reader)
 		remark_add(client, node, text);
 	}
 	client->is_partial = true;
-	client->code = CODE_NONE;
 	return reader->failed ? -EBADMSG : 0;
 }
 
@@ -194,8 +173,6 @@ static int end(struct exec_client *client)
 	outcomes_print(client);
 	fflush(stdout);
 	remarks_print(client);
-	if (client->arguments.is_maxrc)
-		return client->code;
 	return client->is_partial ? CODE_FAILED : CODE_DONE;
 }
 
@@ -209,7 +186,7 @@ static int take_frame(struct exec_client *client, const uint8_t *frame,
 
 	switch (read_u8(&reader)) {
 	case EXEC_FRAME_RESULTS:
-		result = take_results(client, &reader);
+		result = results_merge(client->results, reader.at, reader.left);
 		break;
 	case EXEC_FRAME_FAILED:
 		result = take_failed(client, &reader);

@@ -53,18 +53,14 @@ void show_visible(FILE *out, const uint8_t *bytes, size_t size)
 	}
 }
 
-void show_lines(FILE *out, const char *label, const uint8_t *bytes, size_t size,
-		bool is_raw)
+void show_lines(FILE *out, const char *label, const uint8_t *bytes, size_t size)
 {
 	while (size > 0) {
 		const uint8_t *end = memchr(bytes, '\n', size);
 		size_t length = end == NULL ? size : (size_t)(end - bytes);
 
 		fprintf(out, "%s: ", label);
-		if (is_raw)
-			fwrite(bytes, 1, length, out);
-		else
-			show_visible(out, bytes, length);
+		show_visible(out, bytes, length);
 		fputc('\n', out);
 		if (end == NULL)
 			break;
@@ -117,16 +113,4 @@ void show_remark(const struct outcome *outcome, char *text, size_t capacity)
 	if (*more != 0)
 		snprintf(text + size, capacity - size, "%s%s",
 			 size > 0 ? "; " : "", more);
-}
-
-int show_code(const struct outcome *outcome)
-{
-	switch (outcome->kind) {
-	case OUTCOME_EXITED:
-		return (int)(outcome->code & 0xff);
-	case OUTCOME_KILLED:
-		return (int)(128 + (outcome->code & 0x7f));
-	default:
-		return 255;
-	}
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How an answer is printed. What commands write is other people's text: it
- * cannot move the cursor of a terminal, unless the caller wants it raw.
+ * cannot move the cursor of a terminal.
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,12 +17,10 @@
  */
 void show_visible(FILE *out, const uint8_t *bytes, size_t size);
 /* Each line as "LABEL: line". The last one is ended, too. */
-void show_lines(FILE *out, const char *label, const uint8_t *bytes, size_t size,
-		bool is_raw);
+void show_lines(FILE *out, const char *label, const uint8_t *bytes,
+		size_t size);
 /*
  * "exited with exit code 3", "killed by signal 9 (KILL)", "not run: " and the
  * reason, "output truncated"; "" after exit code 0.
  */
 void show_remark(const struct outcome *outcome, char *text, size_t capacity);
-/* The exit code of the worst: as a shell has it, 255 where there is none. */
-int show_code(const struct outcome *outcome);

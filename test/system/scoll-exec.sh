@@ -174,18 +174,13 @@ is "$out" "n[1-2,4-16,18-$count]: even
 n[1-2,4-16,18-$count]: more
 n[3,17]: odd" 'output'
 
-it 'exit codes are counted, and the largest is asked for by --maxrc'
+it 'exit codes and signals are named'
 # shellcheck disable=SC2016
 odd='case $SCOLL_EXEC_NODE in n5|n9) exit 3;; n6) exit 1;; n7) kill -9 $$;; esac'
 expect_exit 0 as $alice scoll-exec "$all" -- "$odd"
 is "$err" 'scoll-exec: n[5,9]: exited with exit code 3
 scoll-exec: n6: exited with exit code 1
 scoll-exec: n7: killed by signal 9 (KILL)' 'remarks'
-expect_exit 3 as $alice scoll-exec --maxrc 'n[1-6,8-9]' -- "$odd"
-
-it 'each node is shown by itself when asked for'
-expect_exit 0 as $alice scoll-exec --no-merge "$all" echo hello
-is "$(sort -V <<<"$out")" "$(seq 1 $count | sed 's/.*/n&: hello/')" 'lines'
 
 it 'a command that does not fit in a message travels as bulk data'
 long="echo $(head -c 12000 /dev/urandom | base64 -w 0)"
@@ -297,8 +292,6 @@ expect_exit 0 "$liar" "$place/solo.sock" found "$work/found" EKEYREJECTED
 it 'text of a command cannot do anything to a terminal'
 expect_exit 0 as $alice scoll-exec 'n[1-2]' 'printf "\\033[2J\\233x\\r\\n"'
 is "$out" 'n[1-2]: \x1b[2J\x9bx\x0d' 'made visible'
-expect_exit 0 as $alice scoll-exec --raw 'n[1-2]' 'printf "\\033[1m\\n"'
-is "$out" $'n[1-2]: \033[1m' 'raw'
 
 it 'what is too much output is cut, and said to be'
 expect_exit 0 as $alice scoll-exec "$all" 'yes | head -c 1000000 | tr -d "\n"'
@@ -365,7 +358,6 @@ it 'while a node is dead the others answer, and it is named'
 expect_exit 1 as $alice scoll-exec "$all" echo here
 is "$out" "n[1-16,18-$count]: here" 'output'
 is "$err" 'scoll-exec: n17: not reached: is dead' 'errors'
-expect_exit 255 as $alice scoll-exec --maxrc 'n[16-18]' true
 
 it 'a command ends when the daemon that was asked dies'
 flock -x "$lock"
