@@ -482,7 +482,6 @@ void cluster_tell(struct cluster *cluster, uint32_t index, uint32_t about,
 	struct given *given =
 		cluster->options.is_lean ? cluster->given : member->given;
 	scoll_nid_t nid = cluster->members[about].nid;
-	int result;
 
 	if (given == NULL)
 		return;
@@ -493,13 +492,7 @@ void cluster_tell(struct cluster *cluster, uint32_t index, uint32_t about,
 		      news == SCOLL_DEAD    ? "is dead"
 		      : news == SCOLL_ALIVE ? "is alive"
 					    : "has rebooted");
-	if (news == SCOLL_ALIVE)
-		result = given_alive(given, nid);
-	else if (news == SCOLL_DEAD)
-		result = given_dead(given, nid);
-	else
-		result = given_rebooted(given, nid);
-	if (result < 0)
+	if (given_set(given, nid, news) < 0)
 		abort();
 	if (member->core == NULL)
 		return;

@@ -335,19 +335,8 @@ int scoll_peer_set(scoll_t *scoll, scoll_nid_t nid, enum scoll_liveness news)
 	struct given *given = scoll->given != NULL
 				      ? scoll->given
 				      : scoll->medium->options.given;
-	int result = -EINVAL;
+	int result = given_set(given, nid, news);
 
-	switch (news) {
-	case SCOLL_ALIVE:
-		result = given_alive(given, nid);
-		break;
-	case SCOLL_DEAD:
-		result = given_dead(given, nid);
-		break;
-	case SCOLL_REBOOTED:
-		result = given_rebooted(given, nid);
-		break;
-	}
 	scoll_core_tick(scoll->core, now(scoll));
 	touch(scoll);
 	return result;

@@ -163,28 +163,9 @@ int scoll_peer_resolve(scoll_t *scoll, scoll_nid_t nid, const char *node,
 
 int scoll_peer_set(scoll_t *scoll, scoll_nid_t nid, enum scoll_liveness news)
 {
-	int (*set)(struct given *, uint64_t);
-	int result;
-
 	if (scoll->given == NULL)
 		return -EOPNOTSUPP;
-	switch (news) {
-	case SCOLL_ALIVE:
-		set = given_alive;
-		break;
-	case SCOLL_DEAD:
-		set = given_dead;
-		break;
-	case SCOLL_REBOOTED:
-		set = given_rebooted;
-		break;
-	default:
-		return -EINVAL;
-	}
-	scoll_lock(scoll);
-	result = set(scoll->given, nid);
-	scoll_unlock_changed(scoll);
-	return result;
+	return SCOLL_LOCKED_CHANGED(scoll, given_set(scoll->given, nid, news));
 }
 
 int scoll_peer_query(scoll_t *scoll, scoll_nid_t nid)

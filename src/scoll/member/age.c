@@ -2,7 +2,7 @@
 /*
  * The inner loops of gossip: every byte of every view passes here. The loops
  * over a block have a fixed length so that compilers use vectors; bits are
- * gathered from eight bytes at a time.
+ * collected from eight bytes at a time.
  */
 #include "scoll/member/age.h"
 
@@ -67,7 +67,7 @@ static uint64_t at_most(uint64_t bytes, unsigned int most)
 	return low & ~bytes & EVERY(0x80);
 }
 
-/* Bit 7 of each byte, gathered: the lowest byte's first. */
+/* Bit 7 of each byte, collected: the lowest byte's first. */
 static uint64_t pack(uint64_t bytes)
 {
 	return (bytes >> 7) * UINT64_C(0x0102040810204080) >> 56;

@@ -68,34 +68,19 @@ static int index_of(struct given *given, uint64_t nid, uint32_t *ret_index)
 	return 0;
 }
 
-static int set(struct given *given, uint64_t nid, bool is_alive)
+int given_set(struct given *given, uint64_t nid, enum scoll_liveness news)
 {
 	uint32_t index;
-	int result = index_of(given, nid, &index);
+	int result;
 
+	if (news > SCOLL_REBOOTED)
+		return -EINVAL;
+	result = index_of(given, nid, &index);
 	if (result < 0)
 		return result;
-	discovery_set(&given->discovery, index, is_alive);
-	return 0;
-}
-
-int given_alive(struct given *given, uint64_t nid)
-{
-	return set(given, nid, true);
-}
-
-int given_dead(struct given *given, uint64_t nid)
-{
-	return set(given, nid, false);
-}
-
-int given_rebooted(struct given *given, uint64_t nid)
-{
-	uint32_t index;
-	int result = index_of(given, nid, &index);
-
-	if (result < 0)
-		return result;
-	discovery_reboot(&given->discovery, index);
+	if (news == SCOLL_REBOOTED)
+		discovery_reboot(&given->discovery, index);
+	else
+		discovery_set(&given->discovery, index, news == SCOLL_ALIVE);
 	return 0;
 }

@@ -18,10 +18,8 @@ DEFINE_AUTO(struct given, given_destroy)
 struct discovery *given_discovery(struct given *given);
 
 /*
- * The same again is no change. -ENOSPC: more than ROSTER_NODE_MAX nodes;
+ * The same again is no change, but for a reboot: the counter of a live node goes
+ * up. -EINVAL: no such liveness; -ENOSPC: more than ROSTER_NODE_MAX nodes;
  * -ENOMEM.
  */
-int given_alive(struct given *given, uint64_t nid);
-int given_dead(struct given *given, uint64_t nid);
-/* It has restarted: the counter goes up if it was alive. */
-int given_rebooted(struct given *given, uint64_t nid);
+int given_set(struct given *given, uint64_t nid, enum scoll_liveness news);

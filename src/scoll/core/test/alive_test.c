@@ -90,20 +90,20 @@ static void living_B39_are_those_of_the_making_or_it_is_made_again(void **state)
 	scoll_request_t *request;
 
 	request = cast_request(&cast, 0, group, "x", 1, SCOLL_ALIVE_ONLY, 0);
-	given_dead(cast.members[0].given, cast_nid(2));
+	given_set(cast.members[0].given, cast_nid(2), SCOLL_DEAD);
 	assert_int_equal(scoll_core_bcast_send(request, cast.now_ns), -EAGAIN);
-	given_alive(cast.members[0].given, cast_nid(2));
+	given_set(cast.members[0].given, cast_nid(2), SCOLL_ALIVE);
 	cast_send(&cast, request);
 	cast_run(&cast);
 	assert_int_equal(cast.members[0].sum, 4);
 	for (int i = 0; i < 4; i++)
-		given_dead(cast.members[0].given, cast_nid(i));
+		given_set(cast.members[0].given, cast_nid(i), SCOLL_DEAD);
 	assert_int_equal(scoll_core_bcast_new(group, 1, NULL, 0, "x", 1, NULL,
 					      0, SCOLL_ALIVE_ONLY, 0, NULL,
 					      &request),
 			 -EHOSTDOWN);
 	for (int i = 0; i < 4; i++)
-		given_alive(cast.members[0].given, cast_nid(i));
+		given_set(cast.members[0].given, cast_nid(i), SCOLL_ALIVE);
 	cast_finish(&cast, group);
 }
 
@@ -114,22 +114,22 @@ static void views_B27_that_differ_are_waited_for_a_little(void **state)
 
 	cast_bcast(&cast, 0, group, "x");
 	cast_script_clear(&cast);
-	given_dead(cast.members[0].given, cast_nid(3));
-	given_dead(cast.members[1].given, cast_nid(3));
+	given_set(cast.members[0].given, cast_nid(3), SCOLL_DEAD);
+	given_set(cast.members[1].given, cast_nid(3), SCOLL_DEAD);
 	/* 2 does not know of it; then it does. */
 	cast_send(&cast,
 		  cast_request(&cast, 0, group, "x", 1, SCOLL_ALIVE_ONLY, 0));
 	cast_run(&cast);
 	assert_string_equal(cast.members[2].script, "");
 	assert_string_equal(cast.members[0].script, "request reply:1");
-	given_dead(cast.members[2].given, cast_nid(3));
+	given_set(cast.members[2].given, cast_nid(3), SCOLL_DEAD);
 	cast_pass(&cast, 1);
 	cast_run(&cast);
 	assert_string_equal(cast.members[0].script,
 			    "request reply:1 reply:0 post");
 	assert_int_equal(cast.members[0].status, 0);
 	/* And if it does not, that is an error at the root. */
-	given_alive(cast.members[2].given, cast_nid(3));
+	given_set(cast.members[2].given, cast_nid(3), SCOLL_ALIVE);
 	cast_send(&cast,
 		  cast_request(&cast, 0, group, "x", 1, SCOLL_ALIVE_ONLY, 0));
 	cast_run(&cast);
@@ -138,7 +138,7 @@ static void views_B27_that_differ_are_waited_for_a_little(void **state)
 	assert_string_equal(cast.members[0].failures, "02:DIGEST");
 	assert_int_equal(cast.members[0].reply.srp_status, -EAGAIN);
 	for (int i = 0; i < 3; i++)
-		given_alive(cast.members[i].given, cast_nid(3));
+		given_set(cast.members[i].given, cast_nid(3), SCOLL_ALIVE);
 	cast_finish(&cast, group);
 }
 
@@ -147,12 +147,12 @@ static void child_B26_that_is_dead_to_its_parent_fails_at_once(void **state)
 	struct cast cast;
 	scoll_group_t *group = cast_init_group(&cast, 3, CAST_CHAIN);
 
-	given_dead(cast.members[1].given, cast_nid(2));
+	given_set(cast.members[1].given, cast_nid(2), SCOLL_DEAD);
 	cast_bcast(&cast, 0, group, "x");
 	assert_string_equal(cast.members[1].script,
 			    "pre request reply:0(PEER_DEAD) post out");
 	assert_string_equal(cast.members[0].failures, "02:PEER_DEAD");
-	given_alive(cast.members[1].given, cast_nid(2));
+	given_set(cast.members[1].given, cast_nid(2), SCOLL_ALIVE);
 	cast_finish(&cast, group);
 }
 

@@ -389,7 +389,8 @@ void cast_tell_dead(struct cast *cast, int index)
 {
 	for (int i = 0; i < cast->count; i++) {
 		if (i != index && cast->members[i].given != NULL)
-			given_dead(cast->members[i].given, cast_nid(index));
+			given_set(cast->members[i].given, cast_nid(index),
+				  SCOLL_DEAD);
 	}
 	tick_all(cast);
 }
@@ -398,7 +399,8 @@ void cast_tell_rebooted(struct cast *cast, int index)
 {
 	for (int i = 0; i < cast->count; i++) {
 		if (i != index && cast->members[i].given != NULL)
-			given_rebooted(cast->members[i].given, cast_nid(index));
+			given_set(cast->members[i].given, cast_nid(index),
+				  SCOLL_REBOOTED);
 	}
 	tick_all(cast);
 }

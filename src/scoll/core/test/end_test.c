@@ -205,7 +205,7 @@ static void destroy_L02_L06_leaves_out_the_dead(void **state)
 	scoll_group_t *group = cast_init_group(&cast, 5, CAST_CHAIN);
 
 	cast_bcast(&cast, 0, group, "x");
-	given_dead(cast.members[0].given, cast_nid(2));
+	given_set(cast.members[0].given, cast_nid(2), SCOLL_DEAD);
 	scoll_core_group_destroy(group, cast.now_ns);
 	cast_run(&cast);
 	assert_groups(&cast, 0, 2, 0);

@@ -63,8 +63,8 @@ static void choice_G16_of_the_living_is_agreed_upon_by_digest(void **state)
 	struct wire_bcast bcast = { .flags = WIRE_SUBSET | WIRE_ALIVE };
 	struct choice *living, *again, *within;
 
-	given_dead(bed.given, 2);
-	given_dead(bed.given, 30);
+	given_set(bed.given, 2, SCOLL_DEAD);
+	given_set(bed.given, 30, SCOLL_DEAD);
 	assert_int_equal(group_alive(group, NULL, &living), 0);
 	assert_int_equal(living->count, COUNT - 2);
 	assert_int_equal(choice_position(living, 30), -ENOENT);
@@ -80,13 +80,13 @@ static void choice_G16_of_the_living_is_agreed_upon_by_digest(void **state)
 	choice_unref(again);
 	choice_unref(within);
 	/* Somebody else is dead, or nobody: the views differ. */
-	given_dead(bed.given, 5);
+	given_set(bed.given, 5, SCOLL_DEAD);
 	assert_int_equal(group_choice(group, &bcast, &again), -EAGAIN);
-	given_alive(bed.given, 5);
+	given_set(bed.given, 5, SCOLL_ALIVE);
 	assert_int_equal(group_choice(group, &bcast, &again), 0);
 	choice_unref(again);
 	for (scoll_nid_t nid = 0; nid < COUNT; nid++)
-		given_dead(bed.given, nid);
+		given_set(bed.given, nid, SCOLL_DEAD);
 	assert_int_equal(group_alive(group, NULL, &again), -EHOSTDOWN);
 	assert_int_equal(group_choice(group, &bcast, &again), -EAGAIN);
 	choice_unref(living);

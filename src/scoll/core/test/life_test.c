@@ -143,7 +143,7 @@ static void large_group_B30_is_populated_again_around_the_dead(void **state)
 	cast_tell_dead(&cast, 8);
 	cast_kill(&cast, 12);
 	cast_start(&cast, 12);
-	given_dead(cast.members[12].given, cast_nid(8));
+	given_set(cast.members[12].given, cast_nid(8), SCOLL_DEAD);
 	for (int i = 0; i < 2; i++) {
 		cast_send(&cast, cast_request(&cast, 0, group, "x", 1,
 					      SCOLL_ALIVE_ONLY, 0));
@@ -228,7 +228,7 @@ static void immediate_P01_G03_of_a_dead_member_fails_by_the_callback(
 	struct cast cast;
 
 	cast_init(&cast, 3, SCOLL_TREE_FLAT);
-	given_dead(cast.members[0].given, cast_nid(2));
+	given_set(cast.members[0].given, cast_nid(2), SCOLL_DEAD);
 	assert_null(cast_group_now(&cast, 0, 0, 3));
 	assert_string_equal(cast.members[0].script, "group!");
 	assert_int_equal(cast.members[0].group_status, -EHOSTDOWN);

@@ -49,12 +49,12 @@ static void assert_no_news(void)
 static void news_D02_of_death_and_reboot(void **state)
 {
 	assert_no_news();
-	given_dead(given, 7);
+	given_set(given, 7, SCOLL_DEAD);
 	assert_news(7, SCOLL_DEAD);
 	assert_no_news();
-	given_alive(given, 7);
+	given_set(given, 7, SCOLL_ALIVE);
 	assert_news(7, SCOLL_ALIVE);
-	given_rebooted(given, 7);
+	given_set(given, 7, SCOLL_REBOOTED);
 	assert_news(7, SCOLL_REBOOTED);
 	assert_int_equal(discovery_counter(discovery, 7), 2);
 	assert_no_news();
@@ -62,24 +62,24 @@ static void news_D02_of_death_and_reboot(void **state)
 
 static void what_does_not_change_is_no_news(void **state)
 {
-	given_alive(given, 7);
+	given_set(given, 7, SCOLL_ALIVE);
 	assert_no_news();
-	given_dead(given, 8);
-	given_dead(given, 8);
+	given_set(given, 8, SCOLL_DEAD);
+	given_set(given, 8, SCOLL_DEAD);
 	assert_news(8, SCOLL_DEAD);
 	assert_no_news();
 }
 
 static void many_changes_of_a_node_are_one(void **state)
 {
-	given_dead(given, 7);
-	given_alive(given, 7);
+	given_set(given, 7, SCOLL_DEAD);
+	given_set(given, 7, SCOLL_ALIVE);
 	assert_news(7, SCOLL_REBOOTED);
-	given_rebooted(given, 7);
-	given_dead(given, 7);
+	given_set(given, 7, SCOLL_REBOOTED);
+	given_set(given, 7, SCOLL_DEAD);
 	assert_news(7, SCOLL_DEAD);
-	given_alive(given, 7);
-	given_dead(given, 7);
+	given_set(given, 7, SCOLL_ALIVE);
+	given_set(given, 7, SCOLL_DEAD);
 	assert_news(7, SCOLL_DEAD);
 	assert_no_news();
 }
@@ -87,13 +87,13 @@ static void many_changes_of_a_node_are_one(void **state)
 static void each_node_has_its_own(void **state)
 {
 	for (uint64_t nid = 1; nid <= 200; nid++)
-		given_dead(given, nid);
+		given_set(given, nid, SCOLL_DEAD);
 	for (uint64_t nid = 1; nid <= 200; nid++)
 		assert_news(nid, SCOLL_DEAD);
 	assert_no_news();
-	given_alive(given, 150);
+	given_set(given, 150, SCOLL_ALIVE);
 	assert_news(150, SCOLL_ALIVE);
-	given_alive(given, 3); /* before the last one */
+	given_set(given, 3, SCOLL_ALIVE); /* before the last one */
 	assert_news(3, SCOLL_ALIVE);
 	assert_no_news();
 }

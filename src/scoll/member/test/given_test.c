@@ -37,14 +37,14 @@ static void counter_D06_rises_from_alive_to_dead_only(void **state)
 	struct given *given = make(true);
 	struct discovery *discovery = given_discovery(given);
 
-	assert_int_equal(given_alive(given, 5), 0);
+	assert_int_equal(given_set(given, 5, SCOLL_ALIVE), 0);
 	assert_int_equal(discovery_counter(discovery, 5), 0);
 	for (uint32_t i = 1; i <= 3; i++) {
-		assert_int_equal(given_dead(given, 5), 0);
-		assert_int_equal(given_dead(given, 5), 0);
+		assert_int_equal(given_set(given, 5, SCOLL_DEAD), 0);
+		assert_int_equal(given_set(given, 5, SCOLL_DEAD), 0);
 		assert_false(discovery_is_alive(discovery, 5));
 		assert_int_equal(discovery_counter(discovery, 5), i);
-		assert_int_equal(given_alive(given, 5), 0);
+		assert_int_equal(given_set(given, 5, SCOLL_ALIVE), 0);
 		assert_true(discovery_is_alive(discovery, 5));
 		assert_int_equal(discovery_counter(discovery, 5), i);
 	}
@@ -58,15 +58,15 @@ static void reboot_D07_is_a_changed_counter(void **state)
 	struct discovery *discovery = given_discovery(given);
 
 	/* The first time that it is seen is no reboot. */
-	assert_int_equal(given_rebooted(given, 5), 0);
+	assert_int_equal(given_set(given, 5, SCOLL_REBOOTED), 0);
 	assert_true(discovery_is_alive(discovery, 5));
 	assert_int_equal(discovery_counter(discovery, 5), 0);
-	assert_int_equal(given_rebooted(given, 5), 0);
+	assert_int_equal(given_set(given, 5, SCOLL_REBOOTED), 0);
 	assert_true(discovery_is_alive(discovery, 5));
 	assert_int_equal(discovery_counter(discovery, 5), 1);
 	/* Its death has counted already. */
-	assert_int_equal(given_dead(given, 5), 0);
-	assert_int_equal(given_rebooted(given, 5), 0);
+	assert_int_equal(given_set(given, 5, SCOLL_DEAD), 0);
+	assert_int_equal(given_set(given, 5, SCOLL_REBOOTED), 0);
 	assert_int_equal(discovery_counter(discovery, 5), 2);
 	given_destroy(given);
 }
@@ -77,15 +77,15 @@ static void the_epoch_moves_with_changes_only(void **state)
 	struct discovery *discovery = given_discovery(given);
 	uint64_t epoch = discovery_epoch(discovery);
 
-	assert_int_equal(given_dead(given, 1), 0);
+	assert_int_equal(given_set(given, 1, SCOLL_DEAD), 0);
 	assert_int_equal(discovery_epoch(discovery), epoch);
-	assert_int_equal(given_alive(given, 1), 0);
+	assert_int_equal(given_set(given, 1, SCOLL_ALIVE), 0);
 	assert_true(discovery_epoch(discovery) > epoch);
 	assert_int_equal(discovery_alive_count(discovery), 1);
 	epoch = discovery_epoch(discovery);
-	assert_int_equal(given_alive(given, 1), 0);
+	assert_int_equal(given_set(given, 1, SCOLL_ALIVE), 0);
 	assert_int_equal(discovery_epoch(discovery), epoch);
-	assert_int_equal(given_rebooted(given, 1), 0);
+	assert_int_equal(given_set(given, 1, SCOLL_REBOOTED), 0);
 	assert_true(discovery_epoch(discovery) > epoch);
 	given_destroy(given);
 }
@@ -95,10 +95,10 @@ static void more_nodes_than_the_maximum_are_refused(void **state)
 	struct given *given = make(true);
 
 	for (uint64_t nid = 0; nid < ROSTER_NODE_MAX; nid++)
-		assert_int_equal(given_dead(given, nid), 0);
-	assert_int_equal(given_dead(given, UINT64_MAX), -ENOSPC);
+		assert_int_equal(given_set(given, nid, SCOLL_DEAD), 0);
+	assert_int_equal(given_set(given, UINT64_MAX, SCOLL_DEAD), -ENOSPC);
 	assert_true(discovery_is_alive(given_discovery(given), UINT64_MAX));
-	assert_int_equal(given_alive(given, 17), 0);
+	assert_int_equal(given_set(given, 17, SCOLL_ALIVE), 0);
 	assert_int_equal(discovery_alive_count(given_discovery(given)), 1);
 	given_destroy(given);
 }
@@ -111,7 +111,7 @@ static int tell_some(void *ctx)
 	if (result < 0)
 		return result;
 	for (uint64_t nid = 0; nid < 100 && result == 0; nid++) {
-		result = given_dead(given, nid);
+		result = given_set(given, nid, SCOLL_DEAD);
 		/* What was refused is as it was. */
 		assert_int_equal(discovery_is_alive(given_discovery(given),
 						    nid),

@@ -48,7 +48,7 @@ static void views_agree_with_single_questions(void **state)
 	assert_int_equal(given_create(true, &given), 0);
 	discovery = given_discovery(given);
 	for (uint64_t nid = 0; nid < NODE_COUNT; nid++)
-		assert_int_equal(given_alive(given, nid), 0);
+		assert_int_equal(given_set(given, nid, SCOLL_ALIVE), 0);
 	for (int i = 0; i < 300; i++) {
 		size_t count = 1 + sim_rng_below(&rng, NODE_COUNT - 1);
 		size_t first = sim_rng_below(&rng, NODE_COUNT - count);
@@ -63,9 +63,11 @@ static void views_agree_with_single_questions(void **state)
 
 			assert_true_view(discovery, view, nids, count);
 			if (sim_rng_chance(&rng, 500000))
-				assert_int_equal(given_dead(given, nid), 0);
+				assert_int_equal(
+					given_set(given, nid, SCOLL_DEAD), 0);
 			else
-				assert_int_equal(given_alive(given, nid), 0);
+				assert_int_equal(
+					given_set(given, nid, SCOLL_ALIVE), 0);
 		}
 		discovery_view_destroy(view);
 	}
@@ -84,10 +86,10 @@ static void the_epoch_of_a_view_moves_with_its_own_nodes(void **state)
 					       &view),
 			 0);
 	epoch = discovery_view_epoch(view);
-	given_dead(given, 9);
-	given_rebooted(given, 1);
+	given_set(given, 9, SCOLL_DEAD);
+	given_set(given, 1, SCOLL_REBOOTED);
 	assert_int_equal(discovery_view_epoch(view), epoch);
-	given_dead(given, 1);
+	given_set(given, 1, SCOLL_DEAD);
 	assert_int_equal(discovery_view_epoch(view), epoch + 1);
 	assert_int_equal(*discovery_view_alive(view), 5);
 	assert_int_equal(discovery_view_epoch(view), epoch + 1);
