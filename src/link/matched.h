@@ -85,5 +85,5 @@ void claims_drop(struct rail *rail);
 /* As send_each_old() and send_drop_of(). */
 void passed_each_old(struct rail *rail, loss_report *report, void *arg);
 void passed_drop_of(struct rail *rail, uint64_t number, int error);
-/* A peer says who it is, and wants to hear that it is known. */
+/* A peer introduces itself, and asks for a confirmation. */
 int passed_greeted(struct rail *rail, const struct link_frame *frame);

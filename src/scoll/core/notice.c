@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Short news from a parent about a request: how much of the bulk data is
+ * Short messages from a parent about a request: how much of the bulk data is
  * there, that it was aborted, that buffers for reports are posted. They come
  * without order; one that overtakes its broadcast waits in a small table.
  */
@@ -106,7 +106,7 @@ void bcast_notice_receive(struct scoll_core *core, uint64_t now_ns,
 	struct bcast *bcast;
 
 	if (!start_is_ours(core, notice->start)) {
-		/* 0: of a sender who will hear of it. */
+		/* 0: the sender will learn of it. */
 		core->stats.messages_refused += notice->start != 0;
 		return;
 	}

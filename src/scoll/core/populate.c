@@ -119,7 +119,7 @@ int bcast_populate_status(const struct bcast *bcast)
 
 /* --- the end --- */
 
-/* Those that live and did not fail to hear of the group. */
+/* Nodes that live and did not fail to learn of the group. */
 static int survivors(const struct bcast *bcast, struct scoll_group *group,
 		     struct choice **ret_choice)
 {

@@ -154,7 +154,8 @@ int scoll_core_get_nchildren(scoll_group_t *group)
 	return result < 0 ? result : (int)tree->child_count;
 }
 
-int scoll_core_get_childtree_nodes(scoll_group_t *group, int child)
+static int own_child(scoll_group_t *group, int child,
+		     struct tree_child *ret_child)
 {
 	_auto_(group_tree_unrefp) struct group_tree *tree = NULL;
 	int result = own_tree(group, &tree);
@@ -163,17 +164,22 @@ int scoll_core_get_childtree_nodes(scoll_group_t *group, int child)
 		return result;
 	if (child < 0 || (uint32_t)child >= tree->child_count)
 		return -EINVAL;
-	return (int)tree->children[child].size;
+	*ret_child = tree->children[child];
+	return 0;
+}
+
+int scoll_core_get_childtree_nodes(scoll_group_t *group, int child)
+{
+	struct tree_child node;
+	int result = own_child(group, child, &node);
+
+	return result < 0 ? result : (int)node.size;
 }
 
 int scoll_core_get_childtree_entities(scoll_group_t *group, int child)
 {
-	_auto_(group_tree_unrefp) struct group_tree *tree = NULL;
-	int result = own_tree(group, &tree);
+	struct tree_child node;
+	int result = own_child(group, child, &node);
 
-	if (result < 0)
-		return result;
-	if (child < 0 || (uint32_t)child >= tree->child_count)
-		return -EINVAL;
-	return (int)tree->children[child].entities;
+	return result < 0 ? result : (int)node.entities;
 }

@@ -87,8 +87,8 @@ struct transport_ops {
 	void (*cancel)(void *ctx, struct transfer *transfer);
 	/*
 	 * Open memory of at most SCOLL_BULK_IOVS_MAX pieces. ret_pieces
-	 * (NULL: not for peers) has room for `count` and is what peers need.
-	 * -ENOMEM: there is no room for it; never -EAGAIN.
+	 * (NULL: not for peers) has a capacity of `count` and is what peers
+	 * need. -ENOMEM; never -EAGAIN.
 	 */
 	int (*region_open)(void *ctx, const struct iovec *pieces, int count,
 			   struct region *ret_region,
@@ -118,8 +118,8 @@ struct transport_ops {
 	/* We shall send to it soon; what that takes is no event. */
 	void (*connect)(void *ctx, scoll_nid_t to);
 	/*
-	 * Where a node is, SCOLL_NID_ANY: where we are. *size: room, then
-	 * bytes. -ENOENT: not known; -ENOSPC: there is no such room. This and
+	 * Where a node is, SCOLL_NID_ANY: where we are. *size: capacity, then
+	 * bytes. -ENOENT: not known; -ENOSPC: it is larger. This and
 	 * the next one may be NULL: there are no addresses.
 	 */
 	int (*address_get)(void *ctx, scoll_nid_t nid, void *ret_bytes,

@@ -15,8 +15,9 @@ const struct scoll_tree_ops *tree_type_ops(const struct tree_types *types,
 					   uint32_t number);
 
 /*
- * Children in the order in which they are served; returns how many. ranks, which is scratch, and ret_children have room
- * for capacity of them, which is enough. -EINVAL: they are more, or not its.
+ * Children in the order in which they are served; returns how many. ranks, for
+ * scratch, and ret_children have the capacity. -EINVAL: there are more, or a
+ * child is not of this node.
  */
 int64_t tree_children(const struct tree *tree, enum scoll_order order,
 		      uint32_t rank, uint32_t capacity, uint32_t *ranks,

@@ -13,7 +13,7 @@
 #include "scoll/tree/internal.h"
 
 #define FRACTION_DIGITS_MAX 6
-#define NAME_MAX_BYTES      24 /* leaves room for an option */
+#define NAME_MAX_BYTES      24 /* leaves bytes for an option */
 #define NUMBER_MAX          UINT64_C(1000000000)
 #define UNIT_MAX            16384 /* times that, and 10^6, in 64 bits */
 

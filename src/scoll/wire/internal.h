@@ -59,7 +59,7 @@ void wire_prefix_write(struct writer *writer, enum wire_kind kind);
 enum wire_result wire_prefix_read(const void *bytes, size_t size,
 				  uint8_t *ret_kind);
 
-/* Behind `size` bytes there is room for a seal. */
+/* Behind `size` bytes a seal fits. */
 void wire_seal_write(const struct scoll_authenticator *auth, scoll_nid_t to,
 		     uint8_t *bytes, size_t size);
 /* Behind `size` bytes there is a seal; is it theirs? */

@@ -189,7 +189,7 @@ struct wire_child {
 
 /*
  * The head for one child from what wire_bcast_encode() has written; ret_head
- * may be `head` itself, or has room for head_size. -EINVAL: a field of child is
+ * may be `head` itself, or has head_size bytes. -EINVAL: a field of child is
  * out of its range.
  */
 int wire_bcast_seal(const uint8_t *head, size_t head_size,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Room for messages that nobody expects. With FI_MULTI_RECV a slab takes many
+ * Buffers for unexpected messages. With FI_MULTI_RECV a slab takes many
  * and comes back when the next one might not fit; without, it takes one. What
  * has come is handed on before its slab is posted again, so a slow owner has
  * fewer slabs posted and then none, and the provider holds its peers back.
@@ -68,7 +68,7 @@ void pool_refill(struct transport_ofi *t)
 		t->posted_count++;
 		if (post(t, slab) == 0)
 			continue;
-		/* It has no room: at the next progress. */
+		/* It is full: at the next progress. */
 		slab->is_posted = false;
 		t->posted_count--;
 		break;

@@ -140,7 +140,7 @@ void transport_sim_work_drop(struct medium_work *work)
 	LL_PREPEND(port->sim->works_free, work);
 }
 
-/* The end: the work is free before the member hears of it. */
+/* The end: the work is free before the member is notified. */
 static void finish(struct transport_timeline_event *event)
 {
 	struct medium_work *work = (struct medium_work *)event;
@@ -222,7 +222,7 @@ void transport_sim_cancel(void *ctx, struct transfer *transfer)
 	transport_sim_work_end(work, now_ns, -ECANCELED, 0);
 }
 
-/* The bytes, as far as there is room. */
+/* The bytes, up to the capacity. */
 static size_t scatter(const struct medium_work *work, const uint8_t *bytes,
 		      size_t size)
 {
