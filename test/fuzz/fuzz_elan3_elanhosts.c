@@ -2,7 +2,7 @@
 /* Elanhosts files: refused with a text, or a table that agrees with itself. */
 #include <errno.h>
 
-#include "lanes/driver/elan3/elanhosts.h"
+#include "lanes/driver/elan3/hosts.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -2,7 +2,7 @@
 /* Genders files: refused with a text, or a table of ElanIDs. */
 #include <errno.h>
 
-#include "lanes/driver/elan3/genders.h"
+#include "lanes/driver/elan3/hosts.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

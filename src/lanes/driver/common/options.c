@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static int check_text(const char *text, struct fairlead_error *ret_error)
 {
 	size_t size = strnlen(text, FAIRLEAD_OPTIONS_MAX + 1);
@@ -126,20 +128,13 @@ void options_append(char text[FAIRLEAD_OPTIONS_MAX + 1], const char *format,
 bool number_parse(const char *text, uint32_t min, uint32_t max,
 		  uint32_t *ret_number)
 {
-	uint64_t number = 0;
+	uint32_t number;
 
-	if (!*text || (text[0] == '0' && text[1]))
+	if ((text[0] == '0' && text[1]) ||
+	    !text_number(text, strlen(text), &number) || number < min ||
+	    number > max)
 		return false;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			return false;
-		number = number * 10 + (uint64_t)(*text - '0');
-		if (number > max)
-			return false;
-	}
-	if (number < min)
-		return false;
-	*ret_number = (uint32_t)number;
+	*ret_number = number;
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which node has which ElanID. One table is made from one file, genders.h or
- * elanhosts.h, and does not change afterwards. Pure.
+ * Which node has which ElanID. One table is made from one file, of genders or
+ * elanhosts, and does not change afterwards. Pure.
  */
 #pragma once
 
@@ -44,3 +44,41 @@ int elan_hosts_find(const struct elan_hosts *hosts, const char *name);
 const char *elan_hosts_name(const struct elan_hosts *hosts,
 			    enum elan_host_kind kind, uint32_t id);
 size_t elan_hosts_count(const struct elan_hosts *hosts);
+
+/*
+ * Elanhosts files, as /etc/elanhosts: lines of a kind, ElanIDs, and as many
+ * names, with '#' before comments.
+ *
+ *	eip  [0-3]  node[0-3]
+ *	eth  [0-3]  enode[0-3]
+ *
+ * A kind is eip, eth or other.
+ *
+ * -EINVAL with a text, "line 3: ...", also for what elan_hosts_add refuses;
+ * -E2BIG: over a maximum.
+ */
+int elanhosts_parse(const char *text, size_t size,
+		    struct elan_hosts **ret_hosts,
+		    struct fairlead_error *ret_error);
+
+/*
+ * Genders files: which nodes have which attributes, of which one is an ElanID.
+ *
+ *	# comment
+ *	node[0-3],spare1   elanid=7,switch
+ *
+ * A line has a host list, and, after blanks, attributes with commas between
+ * them, each a name or name=value; both may be absent. Other attributes are not
+ * looked at, nor the host lists of lines that only have those. No GPL
+ * code: libgenders is what the tests compare it with, never what is linked.
+ * Host lists are ours (base/hostlist.h): of what libgenders takes, "n[01-3]"
+ * and "n1,,n2" are not.
+ *
+ * The table of ElanIDs that the attribute of that name gives: its value is the
+ * number, or "%n" for the last digits of the node's name. Nodes without the
+ * attribute have none. -EINVAL with a text, "line 3: ...", also for what
+ * elan_hosts_add refuses; -E2BIG: over a maximum.
+ */
+int genders_hosts(const char *text, size_t size, const char *attribute,
+		  struct elan_hosts **ret_hosts,
+		  struct fairlead_error *ret_error);

@@ -2,8 +2,7 @@
 #include "lanes/driver/elan3/settings.h"
 
 #include "base/memory.h"
-#include "lanes/driver/elan3/elanhosts.h"
-#include "lanes/driver/elan3/genders.h"
+#include "lanes/driver/elan3/hosts.h"
 #include "lanes/driver/elan3/policy.h"
 
 #define AT(member) offsetof(struct elan3_settings, member)

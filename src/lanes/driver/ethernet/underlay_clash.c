@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
+ * What is in the way of lanes on this node.
+ *
  * A route that covers more than the network is no clash: it leads to hosts
  * outside, and lanes' own routes are narrower. The same for a default route.
  */
+#include <errno.h>
 #include <linux/rtnetlink.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "lanes/driver/ethernet/links.h"
 #include "lanes/driver/ethernet/underlay.h"
+
+/* --- routes --- */
 
 struct clash_search {
 	const struct ethernet_networks *networks;
@@ -159,5 +166,150 @@ int underlay_clash(struct netlink *netlink,
 	if (result == 0)
 		result = check_routes(netlink, &search, ret_error);
 	links_held_fini(&all);
+	return result;
+}
+
+/*
+ * --- ports ---
+ *
+ * Nothing is bound to find out: it would be in the way of a lane that comes up
+ * at that moment. VXLAN's own sockets are listed like all others, so that a
+ * port is another program's when it is in the list and no VXLAN device that is
+ * up has it.
+ */
+
+static bool is_listed(const char *path, uint16_t port)
+{
+	_auto_(fclosep) FILE *file = fopen(path, "re");
+	char line[512];
+	unsigned int own;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, " %*d: %*[0-9A-Fa-f]:%4x ", &own) == 1 &&
+		    own == port)
+			return true;
+	}
+	return false;
+}
+
+int underlay_port_check(struct netlink *netlink, uint16_t port, bool is_inside,
+			struct fairlead_error *ret_error)
+{
+	bool is_bound = is_listed("/proc/thread-self/net/udp", port) ||
+			is_listed("/proc/thread-self/net/udp6", port);
+	struct link_list list = { 0 };
+	bool is_known = is_inside;
+	int result;
+
+	if (!is_bound)
+		return 0;
+	result = links_read(netlink, "vxlan", &list, ret_error);
+	for (size_t i = 0; result == 0 && i < list.count; i++) {
+		const struct ethernet_link *link = &list.links[i];
+
+		if (link->vxlan.port != port || !(link->flags & IFF_UP))
+			continue;
+		is_known = true;
+		if (!link->vxlan.is_alike)
+			result = error_set(ret_error, -EADDRINUSE,
+					   "UDP port %u is in use by VXLAN "
+					   "device %s, which is not ours, with "
+					   "other flags",
+					   port, link->name);
+	}
+	links_fini(&list);
+	if (result == 0 && !is_known)
+		result = error_set(ret_error, -EADDRINUSE,
+				   "UDP port %u is in use by another program: "
+				   "end it, or set 'port'",
+				   port);
+	return result;
+}
+
+/*
+ * --- two NICs in one network ---
+ *
+ * The kernel answers ARP for all of its addresses at all NICs, so that peers
+ * send to one of two NICs in a network what is for the other, where the rules
+ * refuse it. IPv6 answers for the NIC's own. Settings count for a NIC as the
+ * greater of its own and that of all.
+ */
+
+/* -1: it cannot be known. */
+static int read_setting(const char *nic, const char *name)
+{
+	char path[64 + IFNAMSIZ];
+	_auto_(fclosep) FILE *file = NULL;
+	int value = -1;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv4/conf/%s/%s", nic,
+		 name);
+	file = fopen(path, "re");
+	if (!file || fscanf(file, "%d", &value) != 1)
+		return -1;
+	return value;
+}
+
+static int nic_setting(const struct underlay *nic, const char *name)
+{
+	int all = read_setting("all", name);
+	int own = read_setting(nic->name, name);
+
+	return all > own ? all : own;
+}
+
+static uint8_t prefix_of(const struct link_address_list *own,
+			 const struct underlay *nic)
+{
+	for (size_t i = 0; i < own->count; i++) {
+		const struct ethernet_link_address *address =
+			&own->addresses[i];
+
+		if (address->index == nic->index &&
+		    ip_address_equal(&address->address, &nic->address))
+			return address->prefix_size;
+	}
+	return 32;
+}
+
+static int check_pair(const struct link_address_list *own,
+		      const struct underlay *a, const struct underlay *b,
+		      struct fairlead_error *ret_error)
+{
+	struct ip_network of_a = ip_network_of(&a->address, prefix_of(own, a));
+	struct ip_network of_b = ip_network_of(&b->address, prefix_of(own, b));
+	char text[IP_NETWORK_TEXT_MAX];
+	const char *advice = NULL;
+
+	if (a->address.family != 4 || !ip_network_meets(&of_a, &of_b))
+		return 0;
+	if (nic_setting(a, "arp_ignore") == 0 ||
+	    nic_setting(b, "arp_ignore") == 0)
+		advice = "arp_ignore to 1";
+	else if (nic_setting(a, "rp_filter") == 1 ||
+		 nic_setting(b, "rp_filter") == 1)
+		advice = "rp_filter to 2";
+	if (!advice)
+		return 0;
+	ip_network_format(&of_a, text);
+	return error_set(ret_error, -EADDRINUSE,
+			 "%s and %s are both in %s: set net.ipv4.conf.all.%s",
+			 a->name, b->name, text, advice);
+}
+
+int underlay_apart_check(struct netlink *netlink, const struct underlays *list,
+			 struct fairlead_error *ret_error)
+{
+	struct link_address_list own = { 0 };
+	int result = link_addresses_read(netlink, &own, ret_error);
+
+	for (size_t i = 0; i < list->count; i++) {
+		for (size_t k = i + 1; k < list->count && result == 0; k++) {
+			if (list->list[i].is_usable && list->list[k].is_usable)
+				result = check_pair(&own, &list->list[i],
+						    &list->list[k], ret_error);
+		}
+	}
+	link_addresses_fini(&own);
 	return result;
 }

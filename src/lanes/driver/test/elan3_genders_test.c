@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Genders files, also as `nodeattr` reads them, where it is there. */
-#include "lanes/driver/elan3/genders.h"
+#include "lanes/driver/elan3/hosts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

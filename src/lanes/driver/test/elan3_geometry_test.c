@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "lanes/driver/elan3/elanhosts.h"
+#include "lanes/driver/elan3/hosts.h"
 #include "elan/capability.h"
 
 static const uint8_t key[ELAN3_KEY_SIZE] = { 1, 0, 0, 0, 2, 0, 0, 0,

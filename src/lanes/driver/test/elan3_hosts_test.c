@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of ElanIDs, and elanhosts files. */
-#include "lanes/driver/elan3/elanhosts.h"
+#include "lanes/driver/elan3/hosts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
