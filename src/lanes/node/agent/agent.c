@@ -146,7 +146,8 @@ static void resume_housekeeping(struct agent *agent)
 	while (grant && grant->state != GRANT_REVOKING)
 		grant = grant->hh.next;
 	if (grant && work_begin(agent, &order) < 0)
-		log_warning(agent->options.log, "no room for housekeeping");
+		log_warning(agent->options.log,
+			    "too many requests for housekeeping to begin");
 }
 
 static int sync_ask(struct agent *agent, uint64_t after);
@@ -160,7 +161,7 @@ static void sync_done(struct agent *agent, void *arg,
 		works_wake(agent);
 		return;
 	}
-	/* There was room for this one: its request has just been answered. */
+	/* There is space for this one: its request has just been answered. */
 	(void)sync_ask(agent, reply->grants[reply->grant_count - 1].grant_id);
 }
 

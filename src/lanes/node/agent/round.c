@@ -12,7 +12,7 @@
  * spoil what he is combined with, which the manager then asks again.
  *
  * What comes from below may come before the command, which may be bulk data,
- * and waits for it: before, nobody knows how many places there are. An answer
+ * and waits for it: before, nobody knows how many slots there are. An answer
  * of ours that takes longer than the parcel's patience is not waited for.
  */
 #include <errno.h>
@@ -36,7 +36,7 @@ struct agent_round {
 	bool has_command; /* and combined is ready */
 	bool is_separate; /* see struct parcel */
 	uint32_t part_bytes;
-	uint32_t place;      /* ours in the command */
+	uint32_t slot;       /* ours in the command */
 	bool is_own_open;    /* our answer is awaited */
 	bool is_at_guard;    /* the command is; it has a pointer to us */
 	bool is_closed;      /* nothing more comes from below */
@@ -79,7 +79,7 @@ static void round_destroy(struct agent *agent, struct agent_round *round)
 static void send_part(struct agent *agent, struct agent_round *round,
 		      bool is_last)
 {
-	uint32_t place_count = round->combined.place_count;
+	uint32_t slot_count = round->combined.place_count;
 	struct writer part = { 0 };
 
 	if (round->has_command)
@@ -91,12 +91,12 @@ static void send_part(struct agent *agent, struct agent_round *round,
 	if (is_last)
 		return;
 	combined_fini(&round->combined);
-	(void)combined_init(&round->combined, place_count);
+	(void)combined_init(&round->combined, slot_count);
 }
 
-/* Room for so many bytes more; false: they do not even fit in an empty part. */
-static bool make_room(struct agent *agent, struct agent_round *round,
-		      size_t size)
+/* Let so many bytes more fit; false: they do not even fit in an empty part. */
+static bool part_reserve(struct agent *agent, struct agent_round *round,
+			 size_t size)
 {
 	if (combined_encoded_size(&round->combined) + size >
 		    round->part_bytes &&
@@ -123,12 +123,12 @@ static void add_own(struct agent *agent, struct agent_round *round,
 	int result = -EEXIST;
 
 	round->is_own_open = false;
-	if (!make_room(agent, round, size + CARRY_SIZE + HEAD_SIZE))
+	if (!part_reserve(agent, round, size + CARRY_SIZE + HEAD_SIZE))
 		return;
 	if (!round->is_separate)
-		result = combined_add(&round->combined, round->place, confirm,
+		result = combined_add(&round->combined, round->slot, confirm,
 				      size);
-	/* A child has already answered in our place. */
+	/* A child has already answered for us. */
 	if (result == -EEXIST)
 		(void)combined_carry(&round->combined, confirm, size);
 }
@@ -136,7 +136,7 @@ static void add_own(struct agent *agent, struct agent_round *round,
 static void add_below(struct agent *agent, struct agent_round *round,
 		      const void *bytes, size_t size)
 {
-	if (size > 0 && make_room(agent, round, size))
+	if (size > 0 && part_reserve(agent, round, size))
 		(void)combined_merge(&round->combined, bytes, size);
 }
 
@@ -175,17 +175,17 @@ static void rounds_confirm(struct agent *agent, uint64_t sequence,
 /* --- events --- */
 
 /* Read our index from the command; the guard verifies it. */
-static int places_find(const struct agent *agent, struct agent_round *round,
-		       const void *command, size_t size)
+static int slot_find(const struct agent *agent, struct agent_round *round,
+		     const void *command, size_t size)
 {
 	_auto_(freep) char *nodes = NULL;
 	int result = command_nodes_read(command, size, &nodes);
 	int count = result < 0 ? result : hostlist_count(nodes);
-	int place = count < 0 ? count : hostlist_find(nodes, agent->name);
+	int slot = count < 0 ? count : hostlist_find(nodes, agent->name);
 
-	if (place < 0)
-		return place;
-	round->place = (uint32_t)place;
+	if (slot < 0)
+		return slot;
+	round->slot = (uint32_t)slot;
 	return combined_init(&round->combined, (uint32_t)count);
 }
 
@@ -217,7 +217,7 @@ void agent_round_command(struct agent *agent, uint64_t id, const void *payload,
 		parcel.command = bulk;
 		parcel.command_size = bulk_size;
 	}
-	if (places_find(agent, round, parcel.command, parcel.command_size) < 0)
+	if (slot_find(agent, round, parcel.command, parcel.command_size) < 0)
 		return;
 	round->has_command = true;
 	round->is_separate = parcel.is_separate;

@@ -154,7 +154,7 @@ static int apply_decide(struct guard *guard, const struct ledger_grant *wanted,
 	if (grant_id < guard->floor)
 		return refuse(reply, -ESTALE,
 			      "the grant is below the apply floor");
-	result = grant_make_room(guard, reply->head.text);
+	result = grant_check_capacity(guard, reply->head.text);
 	if (result < 0)
 		return result;
 	return apply_new(guard, wanted, body, reply);

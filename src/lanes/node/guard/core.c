@@ -67,22 +67,22 @@ int batch_commit(struct guard *guard, struct writer *batch)
 	return result;
 }
 
-static bool has_room(struct guard *guard)
+static bool has_capacity(struct guard *guard)
 {
 	struct writer batch;
 
-	if (ledger_has_room(&guard->ledger))
+	if (ledger_has_capacity(&guard->ledger))
 		return true;
 	batch_begin(guard, &batch);
 	if (batch_commit(guard, &batch) < 0)
 		return false;
 	ledger_prune(&guard->ledger);
-	return ledger_has_room(&guard->ledger);
+	return ledger_has_capacity(&guard->ledger);
 }
 
-int grant_make_room(struct guard *guard, char text[GUARD_TEXT_MAX + 1])
+int grant_check_capacity(struct guard *guard, char text[GUARD_TEXT_MAX + 1])
 {
-	if (has_room(guard))
+	if (has_capacity(guard))
 		return 0;
 	text_add(text, "the node's journal is full of grants or tombstones");
 	return -ENOSPC;

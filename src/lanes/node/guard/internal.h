@@ -67,10 +67,10 @@ void batch_begin(struct guard *guard, struct writer *batch);
  */
 int batch_commit(struct guard *guard, struct writer *batch);
 /*
- * Room for one more grant, once what the floor covers is forgotten. -ENOSPC,
- * with the reason in text.
+ * 0: one more grant fits, once what the floor covers is forgotten. -ENOSPC, with
+ * the reason in text.
  */
-int grant_make_room(struct guard *guard, char text[GUARD_TEXT_MAX + 1]);
+int grant_check_capacity(struct guard *guard, char text[GUARD_TEXT_MAX + 1]);
 /* The driver of that name, open or not, or NULL. */
 const struct guard_driver *guard_driver(const struct guard *guard,
 					const char *name);

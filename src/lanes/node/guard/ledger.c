@@ -83,7 +83,7 @@ bool ledger_has_tombstone(const struct ledger *ledger, uint64_t grant_id)
 	return tombstone != NULL;
 }
 
-bool ledger_has_room(const struct ledger *ledger)
+bool ledger_has_capacity(const struct ledger *ledger)
 {
 	size_t grants = HASH_COUNT(ledger->grants);
 

@@ -107,7 +107,7 @@ struct ledger_grant *ledger_grant(const struct ledger *ledger,
 				  uint64_t grant_id);
 bool ledger_has_tombstone(const struct ledger *ledger, uint64_t grant_id);
 /* True while another grant fits, with its tombstone and confirmation. */
-bool ledger_has_room(const struct ledger *ledger);
+bool ledger_has_capacity(const struct ledger *ledger);
 /* Forget tombstones below the floor. */
 void ledger_prune(struct ledger *ledger);
 

@@ -332,7 +332,7 @@ static int request_answer(struct process *process, const uint8_t *request,
 	return result;
 }
 
-/* Nobody is there any more to hear of it. */
+/* Nobody is there any more to read the replies. */
 static void finish(struct process *process)
 {
 	struct writer ignored = { .limit = REPLIES_MAX };

@@ -299,7 +299,7 @@ static int revoke_unknown(struct guard *guard, const struct command *command,
 
 	if (is_elsewhere(guard, lost))
 		waiting_settle(guard);
-	result = grant_make_room(guard, reply->head.text);
+	result = grant_check_capacity(guard, reply->head.text);
 	if (result < 0)
 		return result;
 	batch_begin(guard, &batch);

@@ -375,7 +375,7 @@ static void tombstones_have_a_limit_and_the_floor_frees_them(void **state)
 	for (uint64_t id = 100; id < 100 + LEDGER_TOMBSTONES_MAX - 1; id++)
 		ledger_write_tombstone(&batch, id);
 	assert_int_equal(batch_commit(world->guard, &batch), 0);
-	assert_false(ledger_has_room(ledger));
+	assert_false(ledger_has_capacity(ledger));
 	assert_int_equal(world_apply(world, 11), -ENOSPC);
 	assert_int_equal(world_revoke(world, 12), -ENOSPC);
 	/* A grant that is here has its tombstone's place. */
