@@ -2,6 +2,7 @@
 #include "sys/daemon_options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,8 @@ int daemon_options_fd(const char *text, int *ret_fd)
 	uint64_t number = 0;
 	int result = daemon_options_number(text, 0, INT32_MAX, &number);
 
+	if (result == 0 && fcntl((int)number, F_SETFD, FD_CLOEXEC) < 0)
+		result = -EINVAL;
 	if (result == 0)
 		*ret_fd = (int)number;
 	return result;

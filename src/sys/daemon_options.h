@@ -42,4 +42,5 @@ int daemon_options_fail(const struct daemon_options_table *table,
 /* Decimal, or in C's other forms. -EINVAL. */
 int daemon_options_number(const char *text, uint64_t min, uint64_t max,
 			  uint64_t *ret_number);
+/* An open descriptor, which children do not get from now on. -EINVAL. */
 int daemon_options_fd(const char *text, int *ret_fd);

@@ -106,6 +106,10 @@ expect_exit 2 "$fairleadd" --role king
 expect_exit 2 "$fairleadd"
 expect_exit 2 "$fairleadd" --role manager --waive n0
 expect_exit 2 "$fairleadd" --role manager extra
+for daemon in "$fairleadd" "$softnic" "$build/src/elan/service/fairlead-rms"; do
+	expect_exit 2 "$daemon" --ready-fd 999
+	expect_error "'999' is no value for --ready-fd"
+done
 for command in '' frobnicate 'reserve a/b' 'reserve a/b --nodes n0 --colour red' \
 	'apply' 'apply minus-one' 'release' 'release a/b/c/d' 'node drain' \
 	'quarantine release vni' 'run' 'status extra' 'list --user'; do

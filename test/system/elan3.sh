@@ -50,7 +50,7 @@ for node in n0 n1 n2; do
 	start_by_hand $node "$fairleadd" --role node --config "$config"
 	wait_for says_up $node
 done
-grant=$(reserve run/none n0 -T 1)
+grant=$(reserve run/none n0 -n 1)
 expect_exit 1 fairlead apply "$grant"
 expect_error 'has not reported its place in the Elan'
 expect_exit 1 on n0 -- fairlead doctor --config "$config"
@@ -63,7 +63,7 @@ expect_exit 0 on n0 -- fairlead doctor --config "$config"
 has "$out" 'elan1 of elan3: usable, ElanID 4' 'what doctor says'
 
 it 'a job on two rails has a capability for each, on its nodes alone'
-one=$(reserve run/one 'n[0-1]' -o rails=0:1 -T 2)
+one=$(reserve run/one 'n[0-1]' -o rails=0:1 -n 2)
 expect_exit 0 fairlead apply "$one"
 program=$(pool_of program held)
 is "$(pool_of context held)" 1024-1025 'contexts'
@@ -100,7 +100,7 @@ done
 it 'while they hold it nothing of it is given again'
 expect_exit 0 fairlead release "$one"
 wait_for is_context quarantined 1024-1025
-two=$(reserve run/two 'n[0-1]' -T 2)
+two=$(reserve run/two 'n[0-1]' -n 2)
 expect_exit 0 fairlead apply "$two"
 is "$(pool_of context held)" 1026-1027 'contexts of the next job'
 [ "$(pool_of program held)" != "$program" ] || fail 'the program was given again'

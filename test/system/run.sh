@@ -92,6 +92,8 @@ expect_exit 2 fairlead run -N n7 -- true
 expect_exit 75 fairlead run -N 3 -- true
 expect_error 'only 2 of 3 nodes'
 expect_exit 2 fairlead run -N 2 -n 1 -- true
+expect_exit 2 fairlead run -n 0 -- true
+expect_error '--tasks takes a whole number from 1'
 expect_exit 2 fairlead run
 expect_exit 1 fairlead run -o vnis=5 -- true
 expect_error 'vnis'
@@ -227,14 +229,16 @@ is "$(grep -o '^eth[0-9]' <<<"$out" | paste -sd,)" eth0,eth1,eth2 'NICs'
 expect_exit 0 fairlead cluster down --dir "$other"
 
 it 'nodes that cannot be are refused before anything is made'
-expect_exit 1 fairlead cluster up --generation 15 --dir "$work/other"
+expect_exit 2 fairlead cluster up --generation 15 --dir "$work/other"
 expect_error 'generation 12, 13 or 14'
-expect_exit 1 fairlead cluster up --nics 0 --dir "$work/other"
-expect_error '1 to 8 NICs'
+expect_exit 2 fairlead cluster up --nics 0 --dir "$work/other"
+expect_error '--nics takes a whole number from 1 to 8'
 expect_exit 2 fairlead cluster up --rails 5 --dir "$work/other"
-expect_error 'up to 4'
-expect_exit 1 fairlead cluster up --nodes 0 --dir "$work/other"
-expect_error '1 to 64 nodes'
+expect_error 'from 0 to 4'
+expect_exit 2 fairlead cluster up --nodes 0 --dir "$work/other"
+expect_error 'from 1 to 64'
+expect_exit 2 fairlead cluster up --dir "$work/other/$(printf '%090d' 0)"
+expect_error 'directory can have'
 test ! -e "$work/other"
 
 it 'a full disk is said, and nothing is left of what was begun'

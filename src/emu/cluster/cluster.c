@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -70,25 +71,27 @@ static int generation_check(const char *generation,
 			 generation);
 }
 
-static int options_check(const struct cluster_options *options,
-			 struct fairlead_error *ret_error)
+/* With it the sockets of the manager and of every node have paths. */
+static int dir_check(const char *dir, struct fairlead_error *ret_error)
+{
+	size_t most = sizeof(((struct sockaddr_un *)NULL)->sun_path) -
+		      sizeof("/manager/run/manager.sock");
+
+	if (strlen(dir) <= most)
+		return 0;
+	return error_set(ret_error, -ENAMETOOLONG,
+			 "the cluster's directory can have %zu bytes, for its "
+			 "sockets: '%s'",
+			 most, dir);
+}
+
+int cluster_options_check(const struct cluster_options *options,
+			  struct fairlead_error *ret_error)
 {
 	int result = generation_check(options->generation, ret_error);
 
-	if (result < 0)
-		return result;
-	if (options->node_count < 1 || options->node_count > CLUSTER_NODES_MAX)
-		return error_set(ret_error, -EINVAL,
-				 "a cluster has 1 to %d nodes, not %u",
-				 CLUSTER_NODES_MAX, options->node_count);
-	if (options->nic_count < 1 || options->nic_count > CLUSTER_NICS_MAX)
-		return error_set(ret_error, -EINVAL,
-				 "a node has 1 to %d NICs, not %u",
-				 CLUSTER_NICS_MAX, options->nic_count);
-	if (options->rail_count > CLUSTER_RAILS_MAX)
-		return error_set(ret_error, -EINVAL,
-				 "a node has 0 to %d rails, not %u",
-				 CLUSTER_RAILS_MAX, options->rail_count);
+	if (result == 0)
+		result = dir_check(options->dir, ret_error);
 	for (size_t i = 0; i < options->setting_count && result == 0; i++)
 		result =
 			setting_check(options, options->settings[i], ret_error);
@@ -254,11 +257,7 @@ static void cluster_prepare(struct cluster *cluster,
 	if (options->generation != NULL)
 		snprintf(cluster->generation, sizeof(cluster->generation), "%s",
 			 options->generation);
-	if (options->dir != NULL)
-		snprintf(cluster->dir, sizeof(cluster->dir), "%s",
-			 options->dir);
-	else
-		cluster_default_dir(cluster->dir, sizeof(cluster->dir));
+	snprintf(cluster->dir, sizeof(cluster->dir), "%s", options->dir);
 	for (uint32_t i = 0; i < cluster->node_count; i++)
 		snprintf(cluster->nodes[i].name, sizeof(cluster->nodes[i].name),
 			 "n%u", i);
@@ -270,10 +269,8 @@ int cluster_up(const struct cluster_options *options,
 	_auto_(cluster_closep) struct cluster *cluster =
 		memory_alloc(sizeof(*cluster));
 	struct fairlead_error ignored;
-	int result = options_check(options, ret_error);
+	int result;
 
-	if (result < 0)
-		return result;
 	cluster_prepare(cluster, options);
 	result = cluster_programs_find(&cluster->programs, ret_error);
 	if (result == 0)

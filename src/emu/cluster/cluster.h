@@ -67,7 +67,7 @@ struct cluster {
 };
 
 struct cluster_options {
-	const char *dir; /* NULL: cluster_default_dir */
+	const char *dir;
 	uint32_t node_count;
 	uint32_t nic_count;
 	/*
@@ -90,6 +90,9 @@ struct cluster_options {
 /* FAIRLEAD_CLUSTER, else a directory of this user's. Written into dir. */
 void cluster_default_dir(char *dir, size_t capacity);
 
+/* -EINVAL and -ENAMETOOLONG with a text: the options are wrong. */
+int cluster_options_check(const struct cluster_options *options,
+			  struct fairlead_error *ret_error);
 /*
  * Make and start everything, and wait until every node has registered. When
  * a step fails what was started is taken down again. -EEXIST: it is up.

@@ -116,21 +116,24 @@ static int run_up(struct cli *cli)
 	struct cluster where = { 0 };
 	struct fairlead_error error;
 	char socket[4200];
-	int code = cli_number(cli, "nodes", CLUSTER_NODES_MAX, &nodes);
+	int code = cli_number(cli, "nodes", 1, CLUSTER_NODES_MAX, &nodes);
 
 	if (code == EXIT_DONE)
-		code = cli_number(cli, "nics", CLUSTER_NICS_MAX, &nics);
+		code = cli_number(cli, "nics", 1, CLUSTER_NICS_MAX, &nics);
 	if (code == EXIT_DONE)
-		code = cli_number(cli, "rails", CLUSTER_RAILS_MAX, &rails);
+		code = cli_number(cli, "rails", 0, CLUSTER_RAILS_MAX, &rails);
 	if (code != EXIT_DONE)
 		return code;
 	options.node_count = (uint32_t)nodes;
 	options.nic_count = (uint32_t)nics;
 	options.rail_count = (uint32_t)rails;
-	if (options.dir != NULL)
-		snprintf(where.dir, sizeof(where.dir), "%s", options.dir);
-	else
+	if (options.dir == NULL)
 		cluster_default_dir(where.dir, sizeof(where.dir));
+	else
+		snprintf(where.dir, sizeof(where.dir), "%s", options.dir);
+	options.dir = where.dir;
+	if (cluster_options_check(&options, &error) < 0)
+		return cli_misuse(cli, "%s", error.text);
 	if (cluster_up(&options, &error) < 0)
 		return cli_error(cli, &error);
 	cluster_socket(&where, socket, sizeof(socket));

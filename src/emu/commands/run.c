@@ -192,9 +192,8 @@ static int find_nodes(struct cluster_run *run)
 	int code = EXIT_DONE;
 
 	if (text == NULL || text[strspn(text, "0123456789")] == '\0') {
-		code = cli_number(run->cli, "nodes", CLUSTER_NODES_MAX, &count);
-		if (code == EXIT_DONE && count == 0)
-			code = cli_misuse(run->cli, "a job has a node");
+		code = cli_number(run->cli, "nodes", 1, CLUSTER_NODES_MAX,
+				  &count);
 		return code == EXIT_DONE ? choose_nodes(run, count) : code;
 	}
 	if (hostlist_parse(text, &list, &error) < 0)
@@ -208,17 +207,17 @@ static int place_tasks(struct cluster_run *run)
 {
 	const char *names[CLUSTER_NODES_MAX];
 	uint64_t tasks = run->node_count, cpus = 1;
-	int code = cli_number(run->cli, "tasks", LAUNCH_TASKS_MAX, &tasks);
+	int code = cli_number(run->cli, "tasks", 1, LAUNCH_TASKS_MAX, &tasks);
 
 	if (code == EXIT_DONE)
-		code = cli_number(run->cli, "cpus-per-task", 1024, &cpus);
+		code = cli_number(run->cli, "cpus-per-task", 1, 1024, &cpus);
 	if (code != EXIT_DONE)
 		return code;
-	if (tasks < run->node_count || cpus == 0)
+	if (tasks < run->node_count)
 		return cli_misuse(run->cli,
-				  "each of the %u nodes needs a task, and each "
-				  "task a core",
-				  run->node_count);
+				  "%u nodes need at least as many tasks, not "
+				  "%" PRIu64,
+				  run->node_count, tasks);
 	run->cpus_per_task = (uint32_t)cpus;
 	for (uint32_t i = 0; i < run->node_count; i++) {
 		run->tasks[i] = (uint32_t)(tasks / run->node_count) +

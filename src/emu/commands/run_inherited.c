@@ -168,9 +168,7 @@ int run_inherited(struct cli *cli)
 					  "other: the lane is there, and the "
 					  "tasks run here",
 					  others[i]);
-	code = cli_number(cli, "tasks", LAUNCH_TASKS_MAX, &count);
-	if (code == EXIT_DONE && count == 0)
-		code = cli_misuse(cli, "a job has a task");
+	code = cli_number(cli, "tasks", 1, LAUNCH_TASKS_MAX, &count);
 	if (code == EXIT_DONE)
 		code = environment_inherit(cli, variables, &is_inherited);
 	if (code == EXIT_DONE && !is_inherited)

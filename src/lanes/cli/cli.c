@@ -143,7 +143,7 @@ const char *cli_argument(const struct cli *cli, int index)
 	return index < cli->argument_count ? cli->arguments[index] : NULL;
 }
 
-int cli_number(struct cli *cli, const char *name, uint64_t most,
+int cli_number(struct cli *cli, const char *name, uint64_t least, uint64_t most,
 	       uint64_t *ret_number)
 {
 	const char *text = cli_option(cli, name);
@@ -154,11 +154,14 @@ int cli_number(struct cli *cli, const char *name, uint64_t most,
 		return EXIT_DONE;
 	errno = 0;
 	number = strtoull(text, &end, 10);
-	if (errno || *end || *text < '0' || *text > '9' || number > most)
-		return cli_misuse(cli,
-				  "--%s takes a whole number up to %llu, not "
-				  "'%s'",
-				  name, (unsigned long long)most, text);
+	if (errno || *end || *text < '0' || *text > '9' || number < least ||
+	    number > most)
+		return cli_misuse(
+			cli,
+			"--%s takes a whole number from %llu to %llu, "
+			"not '%s'",
+			name, (unsigned long long)least,
+			(unsigned long long)most, text);
 	*ret_number = number;
 	return EXIT_DONE;
 }

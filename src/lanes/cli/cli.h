@@ -72,7 +72,7 @@ struct option_spec {
 	}
 #define OPTION_DRY_RUN                                              \
 	{                                                           \
-		.name = "dry-run", .letter = 'n',                   \
+		.name = "dry-run",                                  \
 		.help = "report what would be done, change nothing" \
 	}
 #define OPTION_USER                                             \
@@ -153,7 +153,7 @@ const char *cli_option(const struct cli *cli, const char *name);
 /* NULL when there are not so many. */
 const char *cli_argument(const struct cli *cli, int index);
 /* A whole number; *ret_number is left alone when it was not given. */
-int cli_number(struct cli *cli, const char *name, uint64_t most,
+int cli_number(struct cli *cli, const char *name, uint64_t least, uint64_t most,
 	       uint64_t *ret_number);
 /* --timeout in ms; *ret_ms is left alone when it was not given. */
 int cli_timeout(struct cli *cli, uint32_t *ret_ms);

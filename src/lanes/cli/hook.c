@@ -31,21 +31,6 @@ enum hook_job {
 
 static const struct option_spec hook_options[] = { HOOK_OPTIONS, { 0 } };
 
-/* The grant in the place of the job, and the cores for a dry run. */
-static int add_grant(struct cli *cli, const char *grant, json_t *members)
-{
-	uint64_t cores = 1;
-	int code = cli_number(cli, "cores", UINT16_MAX, &cores);
-
-	if (code != EXIT_DONE)
-		return code;
-	if (cores == 0)
-		return cli_misuse(cli, "a job has at least one core on a node");
-	json_object_set_new(members, "grant", json_string(grant));
-	json_object_set_new(members, "cores", json_integer((json_int_t)cores));
-	return EXIT_DONE;
-}
-
 static int make_members(struct cli *cli, enum hook_job need,
 			uint32_t timeout_ms, json_t **ret_members)
 {
@@ -53,21 +38,24 @@ static int make_members(struct cli *cli, enum hook_job need,
 	bool is_grant = need == HOOK_JOB_OR_GRANT && argument &&
 			remote_is_grant_text(argument);
 	const char *job = NULL;
-	int code = EXIT_DONE;
+	uint64_t cores = 1;
+	int code = cli_number(cli, "cores", 1, UINT16_MAX, &cores);
 
-	if (!is_grant &&
+	if (code == EXIT_DONE && !is_grant &&
 	    (need != HOOK_JOB_OPTIONAL || argument || getenv("FAIRLEAD_JOB")))
 		code = remote_job(cli, argument, &job);
 	if (code != EXIT_DONE)
 		return code;
 	*ret_members = json_pack("{s:s*, s:b}", "job", job, "dry_run",
 				 cli_flag(cli, "dry-run"));
+	if (is_grant)
+		json_object_update_new(
+			*ret_members, json_pack("{s:s, s:I}", "grant", argument,
+						"cores", (json_int_t)cores));
 	if (timeout_ms > 0)
 		json_object_set_new(*ret_members, "timeout_ms",
 				    json_integer(timeout_ms));
-	if (is_grant)
-		code = add_grant(cli, argument, *ret_members);
-	return code;
+	return EXIT_DONE;
 }
 
 /* Call the op with the job and the options; with --json print the answer. */

@@ -402,12 +402,8 @@ static const struct option_spec create_options[] = {
 
 static const struct option_spec node_options[] = {
 	OPTION_KEY,
-	{ .name = "output",
-	  .letter = 'o',
-	  .value = "FILE",
-	  .help = "the file for one node" },
+	{ .name = "output", .value = "FILE", .help = "the file for one node" },
 	{ .name = "folder",
-	  .letter = 'd',
 	  .value = "FOLDER",
 	  .help = "folder for a file NODE.key for each node" },
 	{ 0 },
@@ -418,7 +414,6 @@ static const struct option_spec key_options[] = { OPTION_KEY, { 0 } };
 static const struct option_spec retire_options[] = {
 	OPTION_KEY,
 	{ .name = "force",
-	  .letter = 'f',
 	  .help = "do not ask the manager which nodes have the active key" },
 	OPTION_SOCKET,
 	OPTION_TIMEOUT,

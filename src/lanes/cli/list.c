@@ -11,7 +11,6 @@ static const struct option_spec options[] = {
 	  .value = "USER",
 	  .help = "jobs of this user only" },
 	{ .name = "state",
-	  .letter = 's',
 	  .value = "STATE",
 	  .help = "jobs in this state only: active, ..." },
 	{ .name = "interconnect",

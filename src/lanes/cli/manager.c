@@ -34,9 +34,12 @@ static void print_awaited(struct cli *cli, const json_t *answer)
 {
 	const char *awaited = output_text(answer, "awaited");
 
-	fprintf(cli->out, "%s%s\n",
-		*awaited ? "still waiting for: " : "the recovery is complete",
-		awaited);
+	if (json_is_false(json_object_get(answer, "was_recovering")))
+		fprintf(cli->out, "no recovery is in progress\n");
+	else if (*awaited)
+		fprintf(cli->out, "still waiting for: %s\n", awaited);
+	else
+		fprintf(cli->out, "the recovery is complete\n");
 }
 
 static int run_waive(struct cli *cli)

@@ -252,6 +252,16 @@ int remote_grant(struct cli *cli, const char *text, uint64_t *ret_grant_id)
 	return EXIT_DONE;
 }
 
+/* Of a text with a slash, the error says which part is wrong. */
+static int misuse_key(struct cli *cli, const char *text, const char *forms,
+		      const struct fairlead_error *error)
+{
+	bool has_parts = strchr(text, '/');
+
+	return cli_misuse(cli, "'%s' is not %s%s%s", text, forms,
+			  has_parts ? ": " : "", has_parts ? error->text : "");
+}
+
 int remote_selector(struct cli *cli, const char *text, json_t **ret_members)
 {
 	struct fairlead_error error;
@@ -267,10 +277,10 @@ int remote_selector(struct cli *cli, const char *text, json_t **ret_members)
 		return code;
 	}
 	if (request_key_parse(text, &key, &error) < 0)
-		return cli_misuse(cli,
-				  "'%s' is not a grant id, SUBMITTER/JOB or "
-				  "SUBMITTER/JOB/ATTEMPT: %s",
-				  text, error.text);
+		return misuse_key(cli, text,
+				  "a grant id, SUBMITTER/JOB or "
+				  "SUBMITTER/JOB/ATTEMPT",
+				  &error);
 	*ret_members =
 		json_pack("{s:s}", key.has_attempt ? "key" : "job", text);
 	return EXIT_DONE;
@@ -286,9 +296,7 @@ int remote_job(struct cli *cli, const char *argument, const char **ret_job)
 		return cli_misuse(
 			cli, "no job given: pass JOB, or set FAIRLEAD_JOB");
 	if (request_key_parse(job, &key, &error) < 0)
-		return cli_misuse(cli,
-				  "'%s' is not SUBMITTER/JOB[/ATTEMPT]: %s",
-				  job, error.text);
+		return misuse_key(cli, job, "SUBMITTER/JOB[/ATTEMPT]", &error);
 	*ret_job = job;
 	return EXIT_DONE;
 }

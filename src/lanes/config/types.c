@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <string.h>
+#include <sys/un.h>
 
 #include "base/address.h"
 #include "base/hostlist.h"
@@ -105,9 +106,21 @@ int type_submitter_check(const char *name, struct fairlead_error *ret_error)
 			 name, SUBMITTER_MAX_BYTES);
 }
 
+static int socket_check(const char *text, struct fairlead_error *ret_error)
+{
+	const size_t most = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
+
+	if (strlen(text) <= most)
+		return settings_path.check(text, ret_error);
+	return error_set(ret_error, -EINVAL,
+			 "path of a socket is longer than %zu bytes", most);
+}
+
 static int manager_check(const char *text, struct fairlead_error *ret_error)
 {
-	if (*text == '/' || strncmp(text, "tcp://", 6) == 0)
+	if (*text == '/')
+		return socket_check(text, ret_error);
+	if (strncmp(text, "tcp://", 6) == 0)
 		return 0;
 	return error_set(ret_error, -EINVAL,
 			 "'%s' is neither an absolute path nor "
@@ -135,6 +148,7 @@ const struct fairlead_setting_type type_listen = { "ADDRESS:PORT",
 const struct fairlead_setting_type type_endpoint = { "ADDRESS|INTERFACE[:PORT]",
 						     endpoint_check };
 const struct fairlead_setting_type type_provider = { "NAME", provider_check };
+const struct fairlead_setting_type type_socket = { "PATH", socket_check };
 const struct fairlead_setting_type type_submitter = { "NAME",
 						      type_submitter_check };
 const struct fairlead_setting_type type_manager = {

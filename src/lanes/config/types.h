@@ -12,6 +12,7 @@ extern const struct fairlead_setting_type type_listen;  /* numeric */
 /* As address_parse_listen() has it. */
 extern const struct fairlead_setting_type type_endpoint;
 extern const struct fairlead_setting_type type_provider; /* and its layers */
+extern const struct fairlead_setting_type type_socket;   /* that it fits */
 extern const struct fairlead_setting_type type_submitter;
 extern const struct fairlead_setting_type type_manager;   /* path or tcp:// */
 extern const struct fairlead_setting_type type_log_level; /* an enum */

@@ -3,7 +3,6 @@
 #include "lanes/daemon/options.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "sys/daemon_options.h"
@@ -74,10 +73,7 @@ static int take(void *ctx, int option, const char *value)
 		options->has_log_level = true;
 		return log_level_parse(value, &options->log_level);
 	case OPTION_READY_FD:
-		if (daemon_options_fd(value, &options->ready_fd) < 0 ||
-		    fcntl(options->ready_fd, F_SETFD, FD_CLOEXEC) < 0)
-			return -EINVAL;
-		return 0;
+		return daemon_options_fd(value, &options->ready_fd);
 	case OPTION_CHECK_CONFIG:
 		options->action = ACTION_CHECK_CONFIG;
 		return 0;

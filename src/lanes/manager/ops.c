@@ -236,12 +236,8 @@ static int run_list(struct manager_call *call, struct fairlead_error *error)
 	    members_number(call->message, "after", MEMBER_OPTIONAL, 0,
 			   INT64_MAX, &after, error) < 0)
 		return error->code;
-	if (filter.state != NULL && !core_is_state(filter.state))
-		return error_set(error, -EINVAL,
-				 "'%s' is not the state of a grant: reserved, "
-				 "applying, active, releasing, released or "
-				 "failed",
-				 filter.state);
+	if (core_filter_check(call->engine->core, &filter, error) < 0)
+		return error->code;
 	filter.has_uid = uid >= 0;
 	filter.uid = (uid_t)uid;
 	filter.limit = (size_t)limit;

@@ -37,7 +37,8 @@ static int what_parse(const char *text, uint8_t *ret_what,
 			 text);
 }
 
-static int nodes_parse(const char *text, struct hostlist **ret_list,
+static int nodes_parse(const struct core *core, const char *text,
+		       struct hostlist **ret_list,
 		       struct fairlead_error *ret_error)
 {
 	_auto_(hostlist_destroyp) struct hostlist *list = NULL;
@@ -53,6 +54,12 @@ static int nodes_parse(const char *text, struct hostlist **ret_list,
 	if (duplicate != -ENOENT)
 		return error_set(ret_error, duplicate < 0 ? duplicate : -EINVAL,
 				 "a node is there twice");
+	for (size_t i = 0; i < list->count; i++)
+		if (!core_has_node(core, list->names[i]))
+			return error_set(ret_error, -ENOENT,
+					 "node '%s' is not known; see "
+					 "'fairlead node list'",
+					 list->names[i]);
 	*ret_list = take_ptr(list);
 	return 0;
 }
@@ -96,7 +103,8 @@ static int ask(struct manager_call *call, struct manager_question *question,
 				  &question->nodes, ret_error);
 
 	if (result == 0)
-		result = nodes_parse(question->nodes, &list, ret_error);
+		result = nodes_parse(engine->core, question->nodes, &list,
+				     ret_error);
 	if (result < 0)
 		return result;
 	command = fanout_command_create(

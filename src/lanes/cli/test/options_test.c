@@ -32,7 +32,7 @@ static const struct option_spec options[] = {
 	  .value = "TEXT",
 	  .help = "what" },
 	{ .name = "limit", .value = "COUNT", .help = "how many" },
-	OPTION_DRY_RUN,
+	{ .name = "dry-run", .letter = 'n', .help = "only report" },
 	OPTION_TIMEOUT,
 	{ 0 },
 };
@@ -47,7 +47,7 @@ static int run(struct cli *cli)
 	snprintf(seen.reason, sizeof(seen.reason), "%s", reason ? reason : "-");
 	snprintf(seen.path, sizeof(seen.path), "%s", cli->path);
 	seen.is_dry_run = cli_flag(cli, "dry-run");
-	seen.number_code = cli_number(cli, "limit", 100, &seen.limit);
+	seen.number_code = cli_number(cli, "limit", 1, 100, &seen.limit);
 	seen.timeout_code = cli_timeout(cli, &seen.timeout_ms);
 	for (int i = 0; cli_argument(cli, i); i++) {
 		strcat(seen.arguments, cli_argument(cli, i));
@@ -215,17 +215,24 @@ static void what_is_wrong_is_named(void **state)
 
 static void numbers_have_a_limit(void **state)
 {
-	static const char *const bad[] = {
-		"101", "-1",  "x",   "1x", "",
-		"+1",  "0x1", "1.5", " 1", "99999999999999999999999"
-	};
+	static const char *const bad[] = { "101",
+					   "0",
+					   "-1",
+					   "x",
+					   "1x",
+					   "",
+					   "+1",
+					   "0x1",
+					   "1.5",
+					   " 1",
+					   "99999999999999999999999" };
 	char words[64];
 	char *err = NULL;
 
 	expect_run("plain --limit 100");
 	assert_int_equal(seen.number_code, EXIT_DONE);
 	assert_int_equal(seen.limit, 100);
-	expect_run("plain --limit 0");
+	expect_run("plain --limit 1");
 	assert_int_equal(seen.number_code, EXIT_DONE);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		snprintf(words, sizeof(words), "plain --limit=%s", bad[i]);

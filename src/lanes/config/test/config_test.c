@@ -199,6 +199,26 @@ static void every_kind_of_value_is_checked(void **state)
 		"seconds from 1 to 86400");
 }
 
+static void sockets_have_paths_that_fit(void **state)
+{
+	char long_path[120], text[256];
+
+	memset(long_path, 'x', sizeof(long_path));
+	long_path[0] = '/';
+	long_path[108] = '\0';
+	snprintf(text, sizeof(text), "manager { socket = \"%s\" }\n",
+		 long_path);
+	config_test_refused(text, "f:1: 'socket': path of a socket is longer "
+				  "than 107 bytes");
+	snprintf(text, sizeof(text), "slurm { manager = \"%s\" }\n", long_path);
+	config_test_refused(text, "f:1: 'manager': path of a socket is longer "
+				  "than 107 bytes");
+	long_path[107] = '\0';
+	snprintf(text, sizeof(text), "manager { socket = \"%s\" }\n",
+		 long_path);
+	config_destroy(config_test_parsed(text));
+}
+
 static void duplicates_are_refused(void **state)
 {
 	config_test_refused("manager { nodes = \"a,b,a\" }\n",
@@ -555,6 +575,7 @@ int main(void)
 		cmocka_unit_test(
 			unknown_names_are_all_reported_with_their_lines),
 		cmocka_unit_test(every_kind_of_value_is_checked),
+		cmocka_unit_test(sockets_have_paths_that_fit),
 		cmocka_unit_test(duplicates_are_refused),
 		cmocka_unit_test(submitters_are_checked),
 		cmocka_unit_test(drivers_are_checked),

@@ -312,6 +312,7 @@ void core_recover_waive(struct core *core, const struct core_operator *by,
 	_auto_(freep) struct node **nodes = NULL;
 	_auto_(freep) char *awaited = NULL;
 	_auto_(freep) char *members = NULL;
+	bool was_recovering = core->recovery > 0;
 	size_t count, touched = 0, configured = 0;
 
 	if (!core_nodes_named(core, text, token, &nodes, &count))
@@ -329,6 +330,7 @@ void core_recover_waive(struct core *core, const struct core_operator *by,
 	}
 	core_recovery_settle(core);
 	awaited = awaited_text(core);
-	members = core_json_text(json_pack("{s:s}", "awaited", awaited));
+	members = core_json_text(json_pack("{s:s, s:b}", "awaited", awaited,
+					   "was_recovering", was_recovering));
 	core_reply_done(core, token, members);
 }

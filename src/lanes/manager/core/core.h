@@ -440,8 +440,9 @@ struct core_filter {
 	uint64_t after;
 };
 
-/* Whether a job can have this state, by its name. */
-bool core_is_state(const char *name);
+/* -EINVAL with a text: no job can be of this state or interconnect. */
+int core_filter_check(const struct core *core, const struct core_filter *filter,
+		      struct fairlead_error *ret_error);
 json_t *core_view_list(const struct core *core,
 		       const struct core_caller *caller,
 		       const struct core_filter *filter);
@@ -461,6 +462,8 @@ int core_select(const struct core *core, const struct core_caller *caller,
 		size_t capacity, struct fairlead_error *ret_error);
 /* Append counters and gauges, in Prometheus' text format. */
 void core_metrics(const struct core *core, struct writer *out);
+/* False: no node of this name was ever configured, or it is forgotten. */
+bool core_has_node(const struct core *core, const char *name);
 /* True when recovering; names of the nodes still awaited, caller frees. */
 bool core_is_recovering(const struct core *core, char **ret_awaited);
 

@@ -176,6 +176,11 @@ void core_drain_settle(struct core *core, struct node *node)
 		undrain(core, node, EDGE_NODE_UNDRAIN_AUTO);
 }
 
+bool core_has_node(const struct core *core, const char *name)
+{
+	return nodes_find(&core->nodes, name) != NULL;
+}
+
 const char *core_node_drained(const struct core *core, const char *name)
 {
 	const struct node *node = nodes_find(&core->nodes, name);

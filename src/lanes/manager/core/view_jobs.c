@@ -223,12 +223,30 @@ static bool is_listed(const struct core *core, const struct job *job,
 		strcmp(filter->interconnect, interconnect) == 0);
 }
 
-bool core_is_state(const char *name)
+static bool is_state(const char *name)
 {
 	for (int i = 0; i < JOB_STATE_COUNT; i++)
 		if (strcmp(job_state_name((enum job_state)i), name) == 0)
 			return true;
 	return false;
+}
+
+int core_filter_check(const struct core *core, const struct core_filter *filter,
+		      struct fairlead_error *ret_error)
+{
+	if (filter->state != NULL && !is_state(filter->state))
+		return error_set(ret_error, -EINVAL,
+				 "'%s' is not the state of a grant: reserved, "
+				 "applying, active, releasing, released or "
+				 "failed",
+				 filter->state);
+	if (filter->interconnect != NULL &&
+	    interconnect_find(&core->interconnects, filter->interconnect) ==
+		    DRIVER_NONE)
+		return error_set(ret_error, -EINVAL,
+				 "interconnect '%s' is not turned on",
+				 filter->interconnect);
+	return 0;
 }
 
 json_t *core_view_list(const struct core *core,

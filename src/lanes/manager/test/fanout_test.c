@@ -307,6 +307,21 @@ static void node_clean_never_takes_all(void **state)
 	}
 }
 
+static void a_node_that_is_not_known_is_not_asked(void **state)
+{
+	struct scene *scene = *state;
+	uint64_t root = bed_client(scene->bed, BED_ROOT);
+	json_t *answer;
+
+	bed_ask(scene->bed, root, "node-clean", "{s:s, s:b}", "nodes",
+		"n[0,77]", "dry_run", 0);
+	answer = bed_expect(scene->bed, root, -ENOENT);
+	assert_string_equal(
+		json_string_value(json_object_get(answer, "error")),
+		"node 'n77' is not known; see 'fairlead node list'");
+	json_decref(answer);
+}
+
 static void a_node_that_leaves_the_configuration_is_not_waited_for(void **state)
 {
 	struct scene *scene = *state;
@@ -377,6 +392,7 @@ int main(void)
 		TEST(a_node_that_was_rebooted_meanwhile_has_failed),
 		TEST(a_query_collects_what_each_node_says),
 		TEST(node_clean_never_takes_all),
+		TEST(a_node_that_is_not_known_is_not_asked),
 		TEST(a_node_that_leaves_the_configuration_is_not_waited_for),
 		TEST(a_failed_commit_forgets_what_was_sent),
 	};

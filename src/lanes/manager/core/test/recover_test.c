@@ -139,6 +139,8 @@ static void nodes_are_waived_by_name(void **state)
 	assert_int_equal(reserve(f, "slurm/1/0", "n0", ""), 0);
 	core_recover_waive(f->core, &operator_plain, "n9", 102);
 	assert_int_equal(reply_to(f, 102)->result, 0);
+	assert_true(json_is_false(
+		json_object_get(reply_to(f, 102)->members, "was_recovering")));
 }
 
 static void a_restart_awaits_only_the_others(void **state)

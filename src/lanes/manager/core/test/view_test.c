@@ -146,6 +146,30 @@ static size_t listed(struct fixture *f, const struct core_filter *filter)
 	return count;
 }
 
+static void a_filter_that_finds_nothing_ever_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct fairlead_error error;
+
+	assert_int_equal(
+		core_filter_check(f->core,
+				  &(struct core_filter){ .interconnect = "fake",
+							 .state = "active" },
+				  &error),
+		0);
+	assert_int_equal(core_filter_check(f->core,
+					   &(struct core_filter){
+						   .interconnect = "fakk" },
+					   &error),
+			 -EINVAL);
+	assert_string_equal(error.text, "interconnect 'fakk' is not turned on");
+	assert_int_equal(
+		core_filter_check(f->core,
+				  &(struct core_filter){ .state = "lively" },
+				  &error),
+		-EINVAL);
+}
+
 static void list_is_filtered_and_paged(void **state)
 {
 	struct fixture *f = *state;
@@ -703,6 +727,7 @@ int main(void)
 		T(status_counts),
 		T(pools_are_sets),
 		T(list_is_by_grant_id_and_owner),
+		T(a_filter_that_finds_nothing_ever_is_refused),
 		T(list_is_filtered_and_paged),
 		T(a_long_list_fits_into_an_answer),
 		T(a_list_looks_at_so_many_grants),
