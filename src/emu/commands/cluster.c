@@ -198,20 +198,20 @@ static int find_job(struct cli *cli, const struct cluster *cluster,
 {
 	_auto_(fairlead_closep) struct fairlead *handle = NULL;
 	json_auto_t *answer = NULL;
-	json_t *members = NULL, *grant;
+	json_auto_t *members = json_object();
+	json_t *grant;
 	struct fairlead_error error;
 	char socket[4200];
 	size_t i;
-	int code = remote_selector(cli, selector, &members);
+	int code = remote_selector(cli, selector, members);
 
 	if (code != EXIT_DONE)
 		return code;
 	cluster_socket(cluster, socket, sizeof(socket));
-	if (fairlead_open(socket, &handle, &error) < 0) {
-		json_decref(members);
+	if (fairlead_open(socket, &handle, &error) < 0)
 		return cli_error(cli, &error);
-	}
-	code = remote_call(cli, handle, "explain", members, &answer);
+	code = remote_call(cli, handle, "explain", json_incref(members),
+			   &answer);
 	if (code != EXIT_DONE)
 		return code;
 	json_array_foreach (json_object_get(answer, "grants"), i, grant) {

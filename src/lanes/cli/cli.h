@@ -114,8 +114,11 @@ struct subcommand {
 	int (*run)(struct cli *cli); /* an exit code */
 	/* With remote_run(): the request, and how its answer is shown. */
 	const char *op;
-	const char *list; /* of an answer in pages: its array */
-	bool is_of_node;  /* for the daemon of this node, else the manager */
+	bool is_of_node; /* for the daemon of this node, else the manager */
+	bool waits_for_nodes; /* no time limit of ours but --timeout */
+	/* Set its members; an exit code. NULL: it has none. */
+	int (*members)(struct cli *cli, json_t *members);
+	/* NULL: nothing is printed without --json. */
 	void (*show)(struct cli *cli, const json_t *answer);
 };
 

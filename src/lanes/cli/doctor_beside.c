@@ -169,8 +169,7 @@ void doctor_beside_nodes(const struct doctor_beside *beside,
 	if (!names)
 		return;
 	if (fairlead_open(doctor_beside_manager(beside), &handle, &error) < 0 ||
-	    remote_try_all(handle, "node-list", NULL, "nodes", &answer,
-			   &error) < 0) {
+	    remote_try(handle, "node-list", NULL, &answer, &error) < 0) {
 		doctor_say(doctor, DOCTOR_SKIP, check,
 			   "retry when the manager answers", "%s", error.text);
 		return;

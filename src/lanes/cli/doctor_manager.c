@@ -232,8 +232,7 @@ static void check_nodes(struct doctor *doctor, struct fairlead *handle)
 	const json_t *nodes, *node;
 	size_t i, count = 0;
 
-	if (remote_try_all(handle, "node-list", NULL, "nodes", &answer,
-			   &error) < 0) {
+	if (remote_try(handle, "node-list", NULL, &answer, &error) < 0) {
 		doctor_say(doctor, DOCTOR_FAIL, "nodes", NULL, "%s",
 			   error.text);
 		return;

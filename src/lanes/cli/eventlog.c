@@ -62,20 +62,12 @@ static void print_human(struct cli *cli, const char *line, double *first)
 	putc('\n', cli->out);
 }
 
-static int eventlog_run(struct cli *cli)
+static void print_events(struct cli *cli, const json_t *answer)
 {
-	json_auto_t *answer = NULL;
-	json_t *members = NULL;
 	const json_t *event;
 	double first = 0;
 	size_t i;
-	int code = remote_selector(cli, cli_argument(cli, 0), &members);
 
-	if (code == EXIT_DONE)
-		code = remote_ask(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS,
-				  "eventlog", members, &answer);
-	if (code != EXIT_DONE)
-		return code;
 	json_array_foreach (json_object_get(answer, "events"), i, event) {
 		const char *line = json_string_value(event);
 
@@ -84,7 +76,6 @@ static int eventlog_run(struct cli *cli)
 		else if (line)
 			fprintf(cli->out, "%s\n", line);
 	}
-	return EXIT_DONE;
 }
 
 const struct subcommand command_eventlog = {
@@ -93,5 +84,8 @@ const struct subcommand command_eventlog = {
 		   "line",
 	.arguments = "GRANT|KEY|JOB",
 	.options = options,
-	.run = eventlog_run,
+	.run = remote_run,
+	.op = "eventlog",
+	.members = remote_selector_members,
+	.show = print_events,
 };

@@ -205,17 +205,6 @@ static void print_grants(struct cli *cli, const json_t *answer)
 			      "for SUBMITTER/JOB/ATTEMPT");
 }
 
-static int explain_run(struct cli *cli)
-{
-	json_t *members = NULL;
-	int code = remote_selector(cli, cli_argument(cli, 0), &members);
-
-	return code == EXIT_DONE
-		       ? remote_show(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS,
-				     "explain", members, print_grants)
-		       : code;
-}
-
 const struct subcommand command_explain = {
 	.name = "explain",
 	.summary = "Show what a grant or a job holds, where, and what it "
@@ -225,5 +214,8 @@ const struct subcommand command_explain = {
 		   "events "
 		   "are kept.",
 	.options = cli_options_table,
-	.run = explain_run,
+	.run = remote_run,
+	.op = "explain",
+	.members = remote_selector_members,
+	.show = print_grants,
 };

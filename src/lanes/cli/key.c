@@ -249,7 +249,8 @@ static int check_nodes(struct cli *cli, uint32_t active)
 {
 	json_auto_t *answer = NULL;
 	_auto_(freep) char *behind = NULL;
-	int code = remote_ask_all(cli, "node-list", NULL, "nodes", &answer);
+	int code = remote_ask(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS,
+			      "node-list", NULL, &answer);
 
 	if (code != EXIT_DONE) {
 		cli_hint(cli, "--force retires the key without asking");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Filters are the manager's; its answers come in pages (remote_ask_all). */
+/* Filters are the manager's. */
 #include <unistd.h>
 
 #include "lanes/cli/output.h"
@@ -61,22 +61,14 @@ static int make_members(struct cli *cli, json_t *members)
 	return EXIT_DONE;
 }
 
-static int list_run(struct cli *cli)
-{
-	json_auto_t *members = json_object();
-	int code = make_members(cli, members);
-
-	return code == EXIT_DONE
-		       ? remote_show_all(cli, "list", json_incref(members),
-					 "jobs", print_jobs)
-		       : code;
-}
-
 const struct subcommand command_list = {
 	.name = "list",
 	.summary = "List grants that hold identifiers or nodes",
 	.details = "Users see their own. LOST are the nodes that do not have "
 		   "the lane any more\nwhile the job is active.",
 	.options = options,
-	.run = list_run,
+	.run = remote_run,
+	.op = "list",
+	.members = make_members,
+	.show = print_jobs,
 };

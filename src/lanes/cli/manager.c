@@ -42,15 +42,6 @@ static void print_awaited(struct cli *cli, const json_t *answer)
 		fprintf(cli->out, "the recovery is complete\n");
 }
 
-static int run_waive(struct cli *cli)
-{
-	return remote_show(
-		cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, "recover-waive",
-		json_pack("{s:s, s:o*}", "nodes", cli_argument(cli, 0), "force",
-			  cli_flag(cli, "force") ? json_true() : NULL),
-		print_awaited);
-}
-
 /* Only a start begins a recovery. */
 static int run_recover(struct cli *cli)
 {
@@ -99,7 +90,10 @@ static const struct subcommand waive_command = {
 	.details = "Only for nodes that hold nothing. More than 8 nodes and "
 		   "5 % of all need --force.",
 	.options = waive_options,
-	.run = run_waive,
+	.run = remote_run,
+	.op = "recover-waive",
+	.members = remote_node_members,
+	.show = print_awaited,
 };
 
 static const struct subcommand reconfigure_command = {

@@ -18,47 +18,13 @@ static const struct option_spec fence_options[] = {
 	OPTION_FORCE, OPTION_JSON, OPTION_SOCKET, OPTION_TIMEOUT, { 0 },
 };
 
-static int change(struct cli *cli, const char *op, json_t **ret_answer)
+static int drain_members(struct cli *cli, json_t *members)
 {
 	const char *reason = cli_option(cli, "reason");
-	json_t *force = cli_flag(cli, "force") ? json_true() : NULL;
-	int code;
-
-	code = remote_ask(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, op,
-			  json_pack("{s:s, s:s*, s:o*}", "nodes",
-				    cli_argument(cli, 0), "reason", reason,
-				    "force", force),
-			  ret_answer);
-	if (code == EXIT_DONE && cli_flag(cli, "json"))
-		return output_json(cli, *ret_answer);
-	return code;
-}
-
-static int run_drain(struct cli *cli)
-{
-	const char *reason = cli_option(cli, "reason");
-	json_auto_t *answer = NULL;
 
 	if (!reason || !*reason)
 		return cli_misuse(cli, "--reason is missing");
-	return change(cli, "node-drain", &answer);
-}
-
-static int run_undrain(struct cli *cli)
-{
-	json_auto_t *answer = NULL;
-
-	return change(cli, "node-undrain", &answer);
-}
-
-static int run_fence(struct cli *cli)
-{
-	json_auto_t *answer = NULL;
-	int code = change(cli, "node-fence", &answer);
-
-	if (code == EXIT_DONE && !cli_flag(cli, "json"))
-		show_freed(cli, answer);
-	return code;
+	return remote_node_members(cli, members);
 }
 
 const struct subcommand node_drain_command = {
@@ -67,7 +33,9 @@ const struct subcommand node_drain_command = {
 	.arguments = "NODES",
 	.details = "Present jobs continue.",
 	.options = drain_options,
-	.run = run_drain,
+	.run = remote_run,
+	.op = "node-drain",
+	.members = drain_members,
 };
 
 const struct subcommand node_undrain_command = {
@@ -75,7 +43,9 @@ const struct subcommand node_undrain_command = {
 	.summary = "Give nodes new jobs again",
 	.arguments = "NODES",
 	.options = drain_options,
-	.run = run_undrain,
+	.run = remote_run,
+	.op = "node-undrain",
+	.members = remote_node_members,
 };
 
 const struct subcommand node_fence_command = {
@@ -88,5 +58,8 @@ const struct subcommand node_fence_command = {
 		"node that reboots is fenced by itself. More than 8 grants\n"
 		"and 5 % of all need --force.",
 	.options = fence_options,
-	.run = run_fence,
+	.run = remote_run,
+	.op = "node-fence",
+	.members = remote_node_members,
+	.show = show_freed,
 };

@@ -100,6 +100,5 @@ const struct subcommand node_list_command = {
 	.options = cli_options_table,
 	.run = remote_run,
 	.op = "node-list",
-	.list = "nodes",
 	.show = print_nodes,
 };

@@ -31,7 +31,8 @@ int output_answer(struct cli *cli, const json_t *answer,
 {
 	if (cli_flag(cli, "json"))
 		return output_json(cli, answer);
-	show(cli, answer);
+	if (show)
+		show(cli, answer);
 	return EXIT_DONE;
 }
 

@@ -50,15 +50,16 @@ static void print_identifiers(struct cli *cli, const json_t *answer)
 	output_table(cli, columns, json_object_get(answer, "identifiers"));
 }
 
-static int run_release(struct cli *cli)
+static int release_members(struct cli *cli, json_t *members)
 {
-	return remote_show(
-		cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, "quarantine-release",
+	json_object_update_new(
+		members,
 		json_pack("{s:s, s:s, s:s*, s:o*}", "pool",
 			  cli_argument(cli, 0), "ids", cli_argument(cli, 1),
 			  "interconnect", cli_option(cli, "interconnect"),
-			  "force", cli_flag(cli, "force") ? json_true() : NULL),
-		show_freed);
+			  "force",
+			  cli_flag(cli, "force") ? json_true() : NULL));
+	return EXIT_DONE;
 }
 
 static const struct subcommand list_command = {
@@ -67,7 +68,6 @@ static const struct subcommand list_command = {
 	.options = cli_options_table,
 	.run = remote_run,
 	.op = "quarantine",
-	.list = "identifiers",
 	.show = print_identifiers,
 };
 
@@ -82,7 +82,10 @@ static const struct subcommand release_command = {
 		"these are withheld until the node reports them gone. For a "
 		"node that is gone use\n'fairlead node fence'.",
 	.options = release_options,
-	.run = run_release,
+	.run = remote_run,
+	.op = "quarantine-release",
+	.members = release_members,
+	.show = show_freed,
 };
 
 static const struct subcommand *const commands[] = {

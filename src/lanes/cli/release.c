@@ -30,17 +30,6 @@ static void print_quarantined(struct cli *cli, const json_t *answer)
 	}
 }
 
-static int release_run(struct cli *cli)
-{
-	json_t *members = NULL;
-	int code = remote_selector(cli, cli_argument(cli, 0), &members);
-
-	return code == EXIT_DONE
-		       ? remote_show(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_NONE,
-				     "release", members, print_quarantined)
-		       : code;
-}
-
 const struct subcommand command_release = {
 	.name = "release",
 	.summary = "Release the lanes of a grant, an attempt or a job",
@@ -50,5 +39,9 @@ const struct subcommand command_release = {
 		"over then. Identifiers\nthat a node may still hold stay in "
 		"quarantine. Releasing twice is no error.",
 	.options = cli_options_ask,
-	.run = release_run,
+	.run = remote_run,
+	.op = "release",
+	.waits_for_nodes = true,
+	.members = remote_selector_members,
+	.show = print_quarantined,
 };

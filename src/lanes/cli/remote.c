@@ -77,41 +77,42 @@ static void print_warning(struct cli *cli, const json_t *answer)
 	output_lines(cli, "warning", warning);
 }
 
+/* The arrays of a page are those before, and its own. */
+static void join_page(const json_t *before, json_t *page)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach ((json_t *)before, name, value)
+		if (json_is_array(value)) {
+			json_array_extend(value, json_object_get(page, name));
+			json_object_set(page, name, value);
+		}
+}
+
 int remote_try(struct fairlead *handle, const char *op, json_t *members_owned,
 	       json_t **ret_answer, struct fairlead_error *ret_error)
 {
-	json_auto_t *members = members_owned;
-	int result =
-		handle_call(handle, op, members, false, ret_answer, ret_error);
-
-	json_object_del(*ret_answer, "v");
-	json_object_del(*ret_answer, "id");
-	if (result == 0)
-		json_object_del(*ret_answer, "result");
-	return result;
-}
-
-int remote_try_all(struct fairlead *handle, const char *op,
-		   json_t *members_owned, const char *list, json_t **ret_answer,
-		   struct fairlead_error *ret_error)
-{
 	json_auto_t *members = members_owned ? members_owned : json_object();
-	json_auto_t *all = json_array();
-	json_auto_t *answer = NULL;
-	int result;
+	json_t *answer;
+	int result =
+		handle_call(handle, op, members, false, &answer, ret_error);
 
-	do {
-		json_decref(take_ptr(answer));
-		result = remote_try(handle, op, json_incref(members), &answer,
-				    ret_error);
-		json_array_extend(all, json_object_get(answer, list));
-	} while (result == 0 &&
-		 json_object_set(members, "after",
-				 json_object_get(answer, "after")) == 0);
+	while (result == 0 && json_object_get(answer, "after")) {
+		json_auto_t *before = answer;
+
+		json_object_set(members, "after",
+				json_object_get(before, "after"));
+		result = handle_call(handle, op, members, false, &answer,
+				     ret_error);
+		if (result == 0)
+			join_page(before, answer);
+	}
+	json_object_del(answer, "v");
+	json_object_del(answer, "id");
 	if (result == 0)
-		json_object_set(answer, list, all);
-	json_object_del(answer, "more");
-	*ret_answer = take_ptr(answer);
+		json_object_del(answer, "result");
+	*ret_answer = answer;
 	return result;
 }
 
@@ -160,67 +161,32 @@ int remote_ask(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
 	return remote_call(cli, handle, op, members_owned, ret_answer);
 }
 
-int remote_show(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
-		const char *op, json_t *members_owned,
-		void (*show)(struct cli *cli, const json_t *answer))
-{
-	json_auto_t *answer = NULL;
-	int code =
-		remote_ask(cli, daemon, timeout_ms, op, members_owned, &answer);
-
-	return code == EXIT_DONE ? output_answer(cli, answer, show) : code;
-}
-
-int remote_call_all(struct cli *cli, struct fairlead *handle, const char *op,
-		    json_t *members_owned, const char *list,
-		    json_t **ret_answer)
-{
-	json_auto_t *answer = NULL;
-	struct fairlead_error error;
-	int result = remote_try_all(handle, op, members_owned, list, &answer,
-				    &error);
-	int code = report(cli, result, answer, &error);
-
-	if (code == EXIT_DONE)
-		*ret_answer = take_ptr(answer);
-	return code;
-}
-
-int remote_ask_all(struct cli *cli, const char *op, json_t *members_owned,
-		   const char *list, json_t **ret_answer)
-{
-	_auto_(fairlead_closep) struct fairlead *handle = NULL;
-	int code = remote_open(cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS, &handle);
-
-	if (code != EXIT_DONE) {
-		json_decref(members_owned);
-		return code;
-	}
-	return remote_call_all(cli, handle, op, members_owned, list,
-			       ret_answer);
-}
-
-int remote_show_all(struct cli *cli, const char *op, json_t *members_owned,
-		    const char *list,
-		    void (*show)(struct cli *cli, const json_t *answer))
-{
-	json_auto_t *answer = NULL;
-	int code = remote_ask_all(cli, op, members_owned, list, &answer);
-
-	return code == EXIT_DONE ? output_answer(cli, answer, show) : code;
-}
-
 int remote_run(struct cli *cli)
 {
 	const struct subcommand *command = cli->command;
+	json_auto_t *members = json_object();
+	json_auto_t *answer = NULL;
+	int code =
+		command->members ? command->members(cli, members) : EXIT_DONE;
 
-	return command->list ? remote_show_all(cli, command->op, NULL,
-					       command->list, command->show)
-			     : remote_show(cli,
-					   command->is_of_node ? REMOTE_NODE
-							       : REMOTE_MANAGER,
-					   REMOTE_TIMEOUT_MS, command->op, NULL,
-					   command->show);
+	if (code == EXIT_DONE)
+		code = remote_ask(
+			cli, command->is_of_node ? REMOTE_NODE : REMOTE_MANAGER,
+			command->waits_for_nodes ? REMOTE_TIMEOUT_NONE
+						 : REMOTE_TIMEOUT_MS,
+			command->op, json_incref(members), &answer);
+	return code == EXIT_DONE ? output_answer(cli, answer, command->show)
+				 : code;
+}
+
+int remote_node_members(struct cli *cli, json_t *members)
+{
+	json_object_update_new(
+		members,
+		json_pack("{s:s, s:s*, s:o*}", "nodes", cli_argument(cli, 0),
+			  "reason", cli_option(cli, "reason"), "force",
+			  cli_flag(cli, "force") ? json_true() : NULL));
+	return EXIT_DONE;
 }
 
 static bool is_number(const char *text)
@@ -262,7 +228,7 @@ static int misuse_key(struct cli *cli, const char *text, const char *forms,
 			  has_parts ? ": " : "", has_parts ? error->text : "");
 }
 
-int remote_selector(struct cli *cli, const char *text, json_t **ret_members)
+int remote_selector(struct cli *cli, const char *text, json_t *members)
 {
 	struct fairlead_error error;
 	struct request_key key;
@@ -272,8 +238,8 @@ int remote_selector(struct cli *cli, const char *text, json_t **ret_members)
 	if (is_number(text) || remote_is_grant_text(text)) {
 		code = remote_grant(cli, text, &grant_id);
 		if (code == EXIT_DONE)
-			*ret_members = json_pack("{s:I}", "grant_id",
-						 (json_int_t)grant_id);
+			json_object_set_new(members, "grant_id",
+					    json_integer((json_int_t)grant_id));
 		return code;
 	}
 	if (request_key_parse(text, &key, &error) < 0)
@@ -281,9 +247,14 @@ int remote_selector(struct cli *cli, const char *text, json_t **ret_members)
 				  "a grant id, SUBMITTER/JOB or "
 				  "SUBMITTER/JOB/ATTEMPT",
 				  &error);
-	*ret_members =
-		json_pack("{s:s}", key.has_attempt ? "key" : "job", text);
+	json_object_set_new(members, key.has_attempt ? "key" : "job",
+			    json_string(text));
 	return EXIT_DONE;
+}
+
+int remote_selector_members(struct cli *cli, json_t *members)
+{
+	return remote_selector(cli, cli_argument(cli, 0), members);
 }
 
 int remote_job(struct cli *cli, const char *argument, const char **ret_job)

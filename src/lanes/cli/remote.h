@@ -31,21 +31,15 @@ int remote_open(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
 
 /*
  * Call an operation, and print nothing: 0, or the negative errno of the answer,
- * or of no answer. *ret_answer as of remote_call().
+ * or of no answer. members may be NULL. *ret_answer is the answer without what
+ * the protocol puts around it (v, id, result), with all its pages in one; it is
+ * also written when the answer is an error, and NULL when none came. The caller
+ * drops it.
  */
 int remote_try(struct fairlead *handle, const char *op, json_t *members_owned,
 	       json_t **ret_answer, struct fairlead_error *ret_error);
-/* Likewise for all pages: on success *ret_answer has the arrays `list` in one. */
-int remote_try_all(struct fairlead *handle, const char *op,
-		   json_t *members_owned, const char *list, json_t **ret_answer,
-		   struct fairlead_error *ret_error);
 
-/*
- * Call an operation. members may be NULL. *ret_answer (may be NULL) is the
- * answer without what the protocol puts around it (v, id, result); it is also
- * written when the answer is an error, and NULL when none came. The caller
- * drops it.
- */
+/* The same, which prints errors. ret_answer may be NULL. */
 int remote_call(struct cli *cli, struct fairlead *handle, const char *op,
 		json_t *members_owned, json_t **ret_answer);
 
@@ -53,33 +47,20 @@ int remote_call(struct cli *cli, struct fairlead *handle, const char *op,
 int remote_ask(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
 	       const char *op, json_t *members_owned, json_t **ret_answer);
 
-/* The same, and print the answer: as JSON, or by show(). */
-int remote_show(struct cli *cli, enum remote_daemon daemon, uint32_t timeout_ms,
-		const char *op, json_t *members_owned,
-		void (*show)(struct cli *cli, const json_t *answer));
-
-/* The same for all pages. *ret_answer is written on success. */
-int remote_call_all(struct cli *cli, struct fairlead *handle, const char *op,
-		    json_t *members_owned, const char *list,
-		    json_t **ret_answer);
-
-/* Open the manager, call, close. */
-int remote_ask_all(struct cli *cli, const char *op, json_t *members_owned,
-		   const char *list, json_t **ret_answer);
-/* The same, and print the answer: as JSON, or by show(). */
-int remote_show_all(struct cli *cli, const char *op, json_t *members_owned,
-		    const char *list,
-		    void (*show)(struct cli *cli, const json_t *answer));
-
-/* The run() of a subcommand that makes one request without members. */
+/* The run() of a subcommand that is one request: see struct subcommand. */
 int remote_run(struct cli *cli);
 
+/* --- members of requests, from the command line --- */
+
+/* The nodes of the first argument, --reason and --force. */
+int remote_node_members(struct cli *cli, json_t *members);
 /*
  * What a person names: a grant id, a grant in text form, a key
- * SUBMITTER/JOB/ATTEMPT or a job SUBMITTER/JOB, as members of a request. The
- * caller drops it.
+ * SUBMITTER/JOB/ATTEMPT or a job SUBMITTER/JOB.
  */
-int remote_selector(struct cli *cli, const char *text, json_t **ret_members);
+int remote_selector(struct cli *cli, const char *text, json_t *members);
+/* The first argument as that. */
+int remote_selector_members(struct cli *cli, json_t *members);
 bool remote_is_grant_text(const char *text);
 /* A grant id or a grant in text form. */
 int remote_grant(struct cli *cli, const char *text, uint64_t *ret_grant_id);

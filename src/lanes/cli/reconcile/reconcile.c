@@ -53,8 +53,8 @@ static int read_grants(struct reconcile *reconcile, json_t *ret_live)
 	json_t *grant;
 	struct request_key key;
 	size_t i;
-	int code =
-		remote_ask_all(reconcile->cli, "list", NULL, "jobs", &answer);
+	int code = remote_ask(reconcile->cli, REMOTE_MANAGER, REMOTE_TIMEOUT_MS,
+			      "list", NULL, &answer);
 
 	json_array_foreach (json_object_get(answer, "jobs"), i, grant)
 		if (request_key_parse(output_text(grant, "key"), &key, NULL) ==

@@ -188,9 +188,8 @@ static uint32_t answer_ms(const struct slurm_hook *hook, const char *op)
 	return timeout_ms;
 }
 
-static int ask_once(struct slurm_hook *hook, const char *op,
-		    const char *members, char **ret_json,
-		    struct fairlead_error *ret_error)
+static int ask_once(struct slurm_hook *hook, const char *op, json_t *members,
+		    json_t **ret_answer, struct fairlead_error *ret_error)
 {
 	int result = 0;
 
@@ -200,51 +199,33 @@ static int ask_once(struct slurm_hook *hook, const char *op,
 	if (result < 0)
 		return result;
 	fairlead_set_timeout(hook->handle, answer_ms(hook, op));
-	result = fairlead_call(hook->handle, op, members, ret_json, ret_error);
+	result = remote_try(hook->handle, op, json_incref(members), ret_answer,
+			    ret_error);
 	/* An answer of the daemon's may be -ENOENT too. */
-	if (result < 0 && !*ret_json) {
+	if (result < 0 && !*ret_answer) {
 		fairlead_close(hook->handle);
 		hook->handle = NULL;
 	}
 	return result;
 }
 
-static int ask_patiently(struct slurm_hook *hook, const char *op,
-			 const char *members, char **ret_json,
-			 struct fairlead_error *ret_error)
-{
-	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
-	int64_t end = now_ms() + RECONNECT_MS;
-	int result;
-
-	for (;;) {
-		result = ask_once(hook, op, members, ret_json, ret_error);
-		if (!may_pass(op, result, *ret_json) || now_ms() >= end)
-			return result;
-		free(*ret_json);
-		*ret_json = NULL;
-		nanosleep(&step, NULL);
-	}
-}
-
 int slurm_hook_ask(struct slurm_hook *hook, const char *op,
 		   json_t *members_owned, json_t **ret_answer,
 		   struct fairlead_error *ret_error)
 {
+	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
 	json_auto_t *members = members_owned;
-	_auto_(freep) char *text =
-		memory_have(json_dumps(members, JSON_COMPACT));
-	_auto_(freep) char *json = NULL;
+	int64_t end = now_ms() + RECONNECT_MS;
 	int result;
 
-	*ret_answer = NULL;
-	result = ask_patiently(hook, op, text, &json, ret_error);
-	if (json)
-		*ret_answer = json_loads(json, 0, NULL);
-	if (result == 0 && !*ret_answer)
-		return error_set(ret_error, -EPROTO,
-				 "the daemon's answer is no JSON");
-	return result;
+	for (;;) {
+		*ret_answer = NULL;
+		result = ask_once(hook, op, members, ret_answer, ret_error);
+		if (!may_pass(op, result, *ret_answer) || now_ms() >= end)
+			return result;
+		json_decref(*ret_answer);
+		nanosleep(&step, NULL);
+	}
 }
 
 /* --- Slurm --- */

@@ -32,9 +32,8 @@ static json_t *list_nodes(struct slurm_hook *hook)
 	json_auto_t *answer = NULL;
 
 	/* A refusal may also be that there is no manager. */
-	if (!hook->handle ||
-	    remote_call_all(hook->cli, hook->handle, "node-list", NULL, "nodes",
-			    &answer) != EXIT_DONE)
+	if (!hook->handle || remote_call(hook->cli, hook->handle, "node-list",
+					 NULL, &answer) != EXIT_DONE)
 		return NULL;
 	return json_incref(json_object_get(answer, "nodes"));
 }
