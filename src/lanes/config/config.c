@@ -2,16 +2,16 @@
 /* From the sections of a file to a struct config. */
 #include "lanes/config/config.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/memory.h"
 #include "lanes/config/file.h"
-#include "lanes/config/ports.h"
 #include "lanes/config/settings.h"
-#include "lanes/config/types.h"
 
 #define DRIVER_ALWAYS "none"
 
@@ -284,6 +284,99 @@ static void check_required(const struct build *build)
 				    "node: 'manager' (HOST:PORT) is missing");
 }
 
+/* --- ports --- */
+
+/*
+ * Two listeners clash when they have one port, and one address or one of them
+ * has every address. An interface counts as having every address. Values that
+ * are no addresses are errors already.
+ */
+#define PORTS_MAX 5
+
+struct config_port {
+	const char *section;
+	const char *key;
+	struct address address;
+};
+
+struct config_ports {
+	struct config_port ports[PORTS_MAX];
+	size_t count;
+};
+
+static void add_port(struct config_ports *ports, const char *section,
+		     const char *key, const char *text)
+{
+	struct config_port *port = &ports->ports[ports->count];
+
+	*port = (struct config_port){ .section = section, .key = key };
+	if (*text != 0 &&
+	    address_parse_listen(text, &port->address, NULL) == 0 &&
+	    port->address.port != 0)
+		ports->count++;
+}
+
+static bool is_everywhere(const char *host)
+{
+	struct in6_addr numeric;
+
+	return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0 ||
+	       (inet_pton(AF_INET, host, &numeric) != 1 &&
+		inet_pton(AF_INET6, host, &numeric) != 1);
+}
+
+static bool is_clash(const struct address *one, const struct address *other)
+{
+	return one->port == other->port &&
+	       (strcmp(one->host, other->host) == 0 ||
+		is_everywhere(one->host) || is_everywhere(other->host));
+}
+
+static void report_clash(const struct config *config,
+			 const struct config_port *first,
+			 const struct config_port *second,
+			 struct settings_errors *errors)
+{
+	const struct settings settings = conf_settings(
+		conf_find(&config->conf, 0, second->section, ""), errors);
+
+	settings_fail(&settings, second->key,
+		      "port %u is that of '%s' in the section '%s': give it "
+		      "another one",
+		      second->address.port, first->key, first->section);
+}
+
+static void check_ports(const struct config *config, unsigned int roles,
+			struct settings_errors *errors)
+{
+	const struct config_manager *manager = &config->manager;
+	const struct config_fabric *fabric = &config->fabric;
+	bool is_node = (roles & CONFIG_ROLE_NODE) != 0;
+	struct config_ports ports = { 0 };
+
+	/* Without a role, such as in a check, the file says who it is for. */
+	if (roles == 0 ? conf_find(&config->conf, 0, "manager", "") == NULL
+		       : (roles & CONFIG_ROLE_MANAGER) == 0)
+		return;
+	add_port(&ports, "manager", "listen", manager->listen);
+	add_port(&ports, "manager", "listen_clients", manager->listen_clients);
+	add_port(&ports, "manager", "metrics", manager->metrics);
+	add_port(&ports, "fabric",
+		 is_node || *fabric->listen_manager != 0 ? "listen_manager"
+							 : "listen",
+		 config_fabric_of_manager(fabric));
+	if (is_node)
+		add_port(&ports, "fabric", "listen", fabric->listen);
+	for (size_t i = 0; i < ports.count; i++)
+		for (size_t j = i + 1; j < ports.count; j++)
+			if (is_clash(&ports.ports[i].address,
+				     &ports.ports[j].address))
+				report_clash(config, &ports.ports[i],
+					     &ports.ports[j], errors);
+}
+
+/* --- the whole --- */
+
 int config_parse(const char *text, size_t size, const char *name,
 		 unsigned int roles,
 		 const struct fairlead_driver *const *drivers,
@@ -307,7 +400,7 @@ int config_parse(const char *text, size_t size, const char *name,
 	take_lists(&build);
 	check_interconnect(&build);
 	check_required(&build);
-	ports_check(config, roles, &errors);
+	check_ports(config, roles, &errors);
 	if (errors.count == 0) {
 		*ret_config = config;
 		return 0;
