@@ -137,18 +137,23 @@ int fairlead_call_start(struct fairlead *handle, const char *op,
 
 	if (result == 0)
 		result = handle_start(handle, op, object,
-				      (struct client_call){ .text_fn = fn,
+				      (struct client_call){ .fn = fn,
 							    .arg = arg },
 				      &id, ret_error);
 	return result;
 }
 
-int handle_error_hinted(const struct handle_answer *answer,
+int handle_error_hinted(const struct fairlead_answer *answer,
 			struct fairlead_error *ret_error)
 {
 	return error_set(ret_error, answer->result, "%s%s%s%s", answer->error,
 			 *answer->hint ? " (" : "", answer->hint,
 			 *answer->hint ? ")" : "");
+}
+
+json_t *handle_answer_object(const struct fairlead_answer *answer)
+{
+	return ((const struct handle_answer *)answer)->object;
 }
 
 void handle_forget(struct fairlead *handle, uint64_t id)
@@ -161,25 +166,16 @@ void handle_forget(struct fairlead *handle, uint64_t id)
 		*call = (struct client_call){ 0 };
 }
 
-/* json: the text with its zero, which only text_fn wants. */
 static void deliver(struct fairlead *handle, struct client_call *slot,
-		    const struct handle_answer *answer, const char *json)
+		    const struct handle_answer *answer)
 {
-	const struct fairlead_answer text_answer = {
-		.result = answer->result,
-		.error = answer->error,
-		.hint = answer->hint,
-		.json = json,
-	};
 	struct client_call call = *slot;
 	bool was_delivering = handle->is_delivering;
 
 	*slot = (struct client_call){ 0 };
 	handle->is_delivering = true;
 	if (call.fn)
-		call.fn(call.arg, answer);
-	else if (call.text_fn)
-		call.text_fn(call.arg, &text_answer);
+		call.fn(call.arg, &answer->given);
 	handle->is_delivering = was_delivering;
 }
 
@@ -187,16 +183,14 @@ void handle_lose(struct fairlead *handle, int code, const char *text,
 		 const char *hint)
 {
 	const struct handle_answer answer = {
-		.result = code,
-		.error = text,
-		.hint = hint,
+		.given = { .result = code, .error = text, .hint = hint },
 	};
 
 	assert(code < 0);
 	error_set(&handle->lost, code, "%s", text);
 	for (size_t i = 0; i < FAIRLEAD_CALLS_MAX; i++)
 		if (handle->calls[i].id)
-			deliver(handle, &handle->calls[i], &answer, NULL);
+			deliver(handle, &handle->calls[i], &answer);
 }
 
 /* 0 when all was sent or the socket is full. */
@@ -233,30 +227,25 @@ static int flush(struct fairlead *handle)
 static int take_answer(struct fairlead *handle, uint64_t id,
 		       const struct handle_answer *answer)
 {
-	_auto_(freep) char *json = NULL;
+	const struct fairlead_answer *given = &answer->given;
 	struct client_call *call;
 
-	if (id >= handle->next_id || (id == 0 && answer->result == 0))
+	if (id >= handle->next_id || (id == 0 && given->result == 0))
 		return -EPROTO;
 	if (id == 0) {
-		handle_lose(handle, answer->result, answer->error,
-			    answer->hint);
+		handle_lose(handle, given->result, given->error, given->hint);
 		return 0;
 	}
 	call = find_call(handle, id);
 	if (!call)
 		return 0;
-	if (call->text_fn) {
-		json = strndup(answer->text, answer->text_size);
-		if (!json)
-			return -ENOMEM;
-	}
-	deliver(handle, call, answer, json);
+	deliver(handle, call, answer);
 	return 1;
 }
 
 static int take_text(struct fairlead *handle, const uint8_t *bytes, size_t size)
 {
+	_auto_(freep) char *json = NULL;
 	json_auto_t *object = NULL;
 	struct client_answer head;
 	int result = client_parse(bytes, size, &object, NULL);
@@ -265,15 +254,18 @@ static int take_text(struct fairlead *handle, const uint8_t *bytes, size_t size)
 		result = client_answer_open(object, &head, NULL);
 	if (result < 0)
 		return result == -ENOMEM ? result : -EPROTO;
-	return take_answer(handle, head.id,
-			   &(struct handle_answer){
-				   .result = head.result,
+	json = strndup((const char *)bytes, size);
+	if (!json)
+		return -ENOMEM;
+	return take_answer(
+		handle, head.id,
+		&(struct handle_answer){
+			.given = { .result = head.result,
 				   .error = head.result < 0 ? head.text : "",
 				   .hint = head.hint ? head.hint : "",
-				   .object = object,
-				   .text = (const char *)bytes,
-				   .text_size = size,
-			   });
+				   .json = json },
+			.object = object,
+		});
 }
 
 static int take_frame(struct fairlead *handle, const uint8_t *bytes,

@@ -15,24 +15,16 @@
 
 #define HANDLE_TIMEOUT_MS 60000 /* unless it is set */
 
-/* An answer, read once; valid during the callback. */
+/* An answer as every callback gets it, who may be one of ours. */
 struct handle_answer {
-	int result;
-	const char *error; /* "" when result is 0 */
-	const char *hint;  /* "" when there is none */
-	json_t *object;    /* NULL: the connection is lost or was closed */
-	const char *text;  /* of the object, without a zero behind it */
-	size_t text_size;
+	struct fairlead_answer given; /* the first member */
+	json_t *object;               /* of given.json, or NULL */
 };
-
-typedef void handle_answer_fn(void *arg, const struct handle_answer *answer);
 
 /* A call that waits for its answer. id 0: the slot is free. */
 struct client_call {
 	uint64_t id;
-	/* One of them, or neither: nobody wants to know. */
-	handle_answer_fn *fn;
-	fairlead_answer_fn *text_fn;
+	fairlead_answer_fn *fn; /* NULL: nobody wants to know */
 	void *arg;
 };
 
@@ -93,5 +85,7 @@ int handle_call(struct fairlead *handle, const char *op, const json_t *members,
 int handle_members(const char *text, json_t **ret_members,
 		   struct fairlead_error *ret_error);
 /* The error of an answer, with its hint in brackets where there is one. */
-int handle_error_hinted(const struct handle_answer *answer,
+int handle_error_hinted(const struct fairlead_answer *answer,
 			struct fairlead_error *ret_error);
+/* In a callback of ours. NULL: the connection is lost or was closed. */
+json_t *handle_answer_object(const struct fairlead_answer *answer);

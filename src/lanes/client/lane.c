@@ -86,14 +86,15 @@ struct reserving {
 	void *arg;
 };
 
-static void reserved(void *arg, const struct handle_answer *answer)
+static void reserved(void *arg, const struct fairlead_answer *answer)
 {
 	_auto_(freep) struct reserving *reserving = arg;
 	struct fairlead_grant *grant = NULL;
 	struct fairlead_error error = { 0 };
 	int result = answer->result < 0
 			     ? handle_error_hinted(answer, &error)
-			     : read_grant(answer->object, &grant, &error);
+			     : read_grant(handle_answer_object(answer), &grant,
+					  &error);
 
 	reserving->fn(reserving->arg, result, grant, &error);
 	fairlead_grant_destroy(grant);
@@ -202,8 +203,8 @@ static int start(struct fairlead *handle, const char *op, json_t *members_owned,
 	if (!members)
 		return out_of_memory(ret_error);
 	return handle_start(handle, op, members,
-			    (struct client_call){ .text_fn = fn, .arg = arg },
-			    &id, ret_error);
+			    (struct client_call){ .fn = fn, .arg = arg }, &id,
+			    ret_error);
 }
 
 static int call(struct fairlead *handle, const char *op, json_t *members_owned,
