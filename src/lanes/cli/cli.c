@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * From the command line to a subcommand's run(), and how errors look. Which
- * subcommands and options there are is data (commands.h); a wrong command line
+ * subcommands and options there are is data (commands.c); a wrong command line
  * is refused before anything is done, with the name of what is wrong and of
  * the help that applies.
  */

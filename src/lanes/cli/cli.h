@@ -2,9 +2,9 @@
 /*
  * The command `fairlead`: what every subcommand is made of.
  *
- * A subcommand is a `struct subcommand` in a file of its own, and a line in
- * commands.h. Its options are a list, from which come their parsing, --help,
- * the bash completion, and the check of the manual page.
+ * A subcommand is a `struct subcommand`, and a line in commands.c. Its options
+ * are a list, from which come their parsing, --help, the bash completion, and
+ * the check of the manual page.
  *
  *	static const struct option_spec options[] = {
  *		OPTION_JSON,

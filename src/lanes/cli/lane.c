@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A request on the command line, or as JSON in a file, for host lists that are
- * longer than an argument may be. What is given as an option counts more than
- * what the file has. Whether the request is good is for the manager to say.
+ * The life of a lane: reserve, apply, release. A request is on the command
+ * line, or as JSON in a file, for host lists that are longer than an argument
+ * may be; an option counts more than the file. Whether the request is good is
+ * for the manager to say.
+ *
+ * Warnings and failures of apply are for people: they go to stderr, a line
+ * each, and only what the error has not said already. Scripts have --json.
  */
 #include <errno.h>
 #include <grp.h>
@@ -12,8 +16,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/cli/output.h"
 #include "lanes/cli/remote.h"
+
+/* --- reserve --- */
 
 static const struct option_spec options[] = {
 	{ .name = "nodes",
@@ -173,4 +180,97 @@ const struct subcommand command_reserve = {
 		"twice. The key may\nstand in the file of --request instead.",
 	.options = options,
 	.run = reserve_run,
+};
+
+/* --- apply --- */
+
+/* Nodes and text of each element on stderr, unless `said` has them. */
+static void print_nodes(struct cli *cli, const json_t *array, const char *said)
+{
+	const json_t *element;
+	size_t i;
+
+	json_array_foreach (array, i, element) {
+		const char *nodes = output_text(element, "nodes");
+		const char *text = output_text(element, "text");
+		_auto_(freep) char *whole =
+			memory_format("%s: %s", nodes, text);
+
+		if (!strstr(said, whole))
+			output_lines(cli, nodes, text);
+	}
+}
+
+static int apply_run(struct cli *cli)
+{
+	json_auto_t *answer = NULL;
+	uint64_t grant_id = 0;
+	int code = remote_grant(cli, cli_argument(cli, 0), &grant_id);
+
+	if (code == EXIT_DONE)
+		code = remote_ask(
+			cli, REMOTE_MANAGER, REMOTE_TIMEOUT_NONE, "apply",
+			json_pack("{s:I}", "grant_id", (json_int_t)grant_id),
+			&answer);
+	print_nodes(cli, json_object_get(answer, "failures"),
+		    output_text(answer, "error"));
+	if (output_number(answer, "more") > 0)
+		cli_fail(cli, EXIT_FAILED, "%lld more nodes failed",
+			 (long long)output_number(answer, "more"));
+	print_nodes(cli, json_object_get(answer, "warnings"), "");
+	if (code == EXIT_DONE && cli_flag(cli, "json"))
+		return output_json(cli, answer);
+	return code;
+}
+
+const struct subcommand command_apply = {
+	.name = "apply",
+	.summary = "Create a lane on every node of its job, or on none",
+	.arguments = "GRANT",
+	.details =
+		"GRANT is what 'fairlead reserve' printed. If a node fails, "
+		"its "
+		"reason is printed, the\nlane is removed everywhere, and the "
+		"grant is released.",
+	.options = cli_options_ask,
+	.run = apply_run,
+};
+
+/* --- release --- */
+
+static void print_quarantined(struct cli *cli, const json_t *answer)
+{
+	const json_t *grant;
+	size_t i;
+
+	json_array_foreach (json_object_get(answer, "grants"), i, grant) {
+		const json_t *ids = json_object_get(grant, "quarantined");
+		_auto_(freep) char *nodes =
+			output_join(json_object_get(grant, "nodes"));
+		_auto_(freep) char *text = output_ids(ids);
+
+		if (json_object_size(ids) == 0)
+			continue;
+		fprintf(cli->out,
+			"grant %lld is released; %s stays in quarantine until "
+			"%s has confirmed\n",
+			(long long)output_number(grant, "grant_id"), text,
+			nodes);
+	}
+}
+
+const struct subcommand command_release = {
+	.name = "release",
+	.summary = "Release the lanes of a grant, an attempt or a job",
+	.arguments = "GRANT|KEY|JOB",
+	.details =
+		"Returns when all nodes have answered or timed out; the job is "
+		"over then. Identifiers\nthat a node may still hold stay in "
+		"quarantine. Releasing twice is no error.",
+	.options = cli_options_ask,
+	.run = remote_run,
+	.op = "release",
+	.waits_for_nodes = true,
+	.members = remote_selector_members,
+	.show = print_quarantined,
 };
