@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Up, down, reboot: the life of an emulated cluster. */
+/* Up and down: the life of an emulated cluster. */
 #include "emu/cluster/cluster.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "emu/cluster/internal.h"
 #include "emu/cluster/container.h"
-#include "fairlead.h"
-
-#define WAIT_STEP_NS 10000000 /* 10 ms */
-
-DEFINE_AUTO(struct fairlead, fairlead_close)
 
 static void progress(const struct cluster_options *options, const char *line)
 {
@@ -347,111 +340,4 @@ int cluster_down(struct cluster *cluster, struct fairlead_error *ret_error)
 	process_stop(&cluster->fabric, 0);
 	result = cluster_cgroup_remove(cluster, ret_error);
 	return result == 0 ? cluster_files_remove(cluster, ret_error) : result;
-}
-
-/* Number of nodes that the manager sees up, or -errno. */
-/* The answer to an op without members. */
-static int ask(const char *socket, const char *op, json_t **ret_answer,
-	       struct fairlead_error *ret_error)
-{
-	_auto_(fairlead_closep) struct fairlead *handle = NULL;
-	_auto_(freep) char *text = NULL;
-	int result = fairlead_open(socket, &handle, ret_error);
-
-	if (result == 0)
-		result = fairlead_call(handle, op, NULL, &text, ret_error);
-	if (result < 0)
-		return result;
-	*ret_answer = json_loads(text, 0, NULL);
-	return 0;
-}
-
-static int nodes_up(const char *socket, struct fairlead_error *ret_error)
-{
-	json_auto_t *status = NULL;
-	json_int_t up = 0;
-	int result = ask(socket, "status", &status, ret_error);
-
-	if (result < 0)
-		return result;
-	json_unpack(status, "{s:{s:I}}", "nodes", "up", &up);
-	return (int)up;
-}
-
-static bool has_registered(const char *socket, struct fairlead_error *ret_error)
-{
-	json_auto_t *status = NULL;
-	const char *state = "";
-
-	if (ask(socket, "node-status", &status, ret_error) < 0)
-		return false;
-	json_unpack(status, "{s:{s:s}}", "manager", "state", &state);
-	return strcmp(state, "up") == 0;
-}
-
-/*
- * Its own word: to the manager a node that has a lease is up, whether its
- * daemon runs or not.
- */
-int cluster_wait_node(const struct cluster *cluster,
-		      const struct cluster_node *node,
-		      struct fairlead_error *ret_error)
-{
-	const struct timespec step = { .tv_nsec = WAIT_STEP_NS };
-	char socket[CLUSTER_PATH_MAX], manager[CLUSTER_PATH_MAX];
-
-	cluster_path(cluster, socket, "%s/run/node.sock", node->name);
-	cluster_socket(cluster, manager, sizeof(manager));
-	for (uint32_t i = 0; i < CLUSTER_UP_MS / 10; i++) {
-		int result = nodes_up(manager, ret_error);
-
-		if (result < 0) /* nobody is there to register with */
-			return result;
-		if (has_registered(socket, ret_error))
-			return 0;
-		nanosleep(&step, NULL);
-	}
-	return error_set(ret_error, -ETIMEDOUT,
-			 "node '%s' has not registered; see the logs in "
-			 "'%s/%s/log'",
-			 node->name, cluster->dir, node->name);
-}
-
-int cluster_wait_nodes(const struct cluster *cluster,
-		       struct fairlead_error *ret_error)
-{
-	const struct timespec step = { .tv_nsec = WAIT_STEP_NS };
-	char socket[CLUSTER_PATH_MAX];
-	int up = 0;
-
-	cluster_socket(cluster, socket, sizeof(socket));
-	for (uint32_t i = 0; i < CLUSTER_UP_MS / 10; i++) {
-		up = nodes_up(socket, ret_error);
-		if (up < 0 || up >= (int)cluster->node_count)
-			return up < 0 ? up : 0;
-		nanosleep(&step, NULL);
-	}
-	return error_set(ret_error, -ETIMEDOUT,
-			 "only %d of %u nodes have registered; see the logs "
-			 "in '%s/n*/log'",
-			 up, cluster->node_count, cluster->dir);
-}
-
-int cluster_restart(struct cluster *cluster, struct cluster_node *node,
-		    struct fairlead_error *ret_error)
-{
-	int result = cluster_lock_taken(cluster, ret_error);
-
-	if (result < 0)
-		return result;
-	process_stop(node ? &node->daemon : &cluster->manager,
-		     CLUSTER_GRACE_MS);
-	result = node ? cluster_start_rms(cluster, node, ret_error) : 0;
-	if (result == 0)
-		result = node ? cluster_start_daemon(cluster, node, ret_error)
-			      : cluster_start_manager(cluster, ret_error);
-	/* A manager is ready when it serves; a node when it has registered. */
-	if (result == 0 && node)
-		result = cluster_wait_node(cluster, node, ret_error);
-	return result;
 }

@@ -90,10 +90,6 @@ int cluster_container_create(struct cluster *cluster, struct cluster_node *node,
 			     struct fairlead_error *ret_error);
 int cluster_lock_taken(struct cluster *cluster,
 		       struct fairlead_error *ret_error);
-/* Until it says itself that it has registered. */
-int cluster_wait_node(const struct cluster *cluster,
-		      const struct cluster_node *node,
-		      struct fairlead_error *ret_error);
 
 /* daemons.c: start what runs in a container. */
 int cluster_start_manager(struct cluster *cluster,

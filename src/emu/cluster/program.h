@@ -34,3 +34,21 @@ void program_account(const struct cluster_node *node, uint32_t program,
 /* Kill its members, wait until they are gone, and forget it. */
 int program_end(const struct cluster_node *node, uint32_t program,
 		struct fairlead_error *ret_error);
+
+/*
+ * The end of a job on its nodes, in a process of its own, which ends what is
+ * left of it (program descriptions and cgroups, with all that is in there) when
+ * asked to, or when its parent has died. The lane is not its part.
+ */
+struct ending {
+	int fd; /* -1: none was started */
+	pid_t pid;
+};
+
+/* Before anything of the job is on a node. Borrows nothing. program: or 0. */
+int ending_start(const struct cluster *cluster,
+		 struct cluster_node *const *nodes, uint32_t node_count,
+		 uint64_t grant_id, uint32_t program, struct ending *ret_ending,
+		 struct fairlead_error *ret_error);
+/* End the job, and wait for it. What could not be ended was said on stderr. */
+void ending_finish(struct ending *ending);

@@ -27,7 +27,6 @@
 #include "emu/commands/run_inherited.h"
 #include "lanes/driver/driver.h"
 #include "emu/cluster/cluster.h"
-#include "emu/cluster/ending.h"
 #include "emu/cluster/launch.h"
 #include "emu/cluster/program.h"
 
