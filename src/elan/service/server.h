@@ -7,11 +7,22 @@
 
 #include "base/log.h"
 #include "base/seam.h"
+#include "elan/service/keepers.h"
 #include "elan/service/notes.h"
-#include "elan/service/options.h"
 
 #define SERVER_DESCRIPTOR_RESERVE 256  /* that are not connections' */
 #define SERVER_LOOK_MS            1000 /* between two looks, where they count */
+
+/* The command line. Texts are borrowed from argv. */
+struct rms_options {
+	const char *dir;
+	enum keeper_mode mode;
+	int ready_fd; /* gets a byte when clients can connect; or -1 */
+	/* Which rails there are; not has_rails: those that were said before. */
+	bool has_rails;
+	uint32_t rails;
+	const char *adapter; /* where other nodes reach this one; or NULL */
+};
 
 struct rms_server;
 

@@ -2,11 +2,30 @@
 /* The roles of this process on one loop, until a signal ends it. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "base/log.h"
 #include "lanes/config/config.h"
-#include "lanes/daemon/options.h"
 #include "lanes/node/guard/guard.h"
+
+/* What the command line says. */
+enum daemon_action {
+	ACTION_RUN,
+	ACTION_CHECK_CONFIG,
+	ACTION_CHECK_JOURNAL,
+};
+
+struct fairleadd_options {
+	enum daemon_action action;
+	unsigned int roles; /* flags of enum config_role */
+	const char *config_path;
+	bool is_recovery;
+	const char *waive; /* host list, or NULL */
+	bool has_log_level;
+	enum log_level log_level; /* over the configuration's */
+	int ready_fd;             /* -1: nobody waits */
+};
 
 /* Drivers that are built in: entries of driver_table. */
 size_t daemon_driver_count(void);
