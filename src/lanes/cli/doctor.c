@@ -64,6 +64,8 @@ static void check_config(struct doctor *doctor, struct config **ret_config)
 
 	if (config_read(doctor->cli, 0, ret_config, &errors) == 0) {
 		doctor->config = *ret_config;
+		doctor->cli->manager = (*ret_config)->manager.socket;
+		doctor->cli->node = (*ret_config)->node.socket;
 		doctor_say(doctor, DOCTOR_OK, "configuration", NULL,
 			   "%s is good", path);
 		return;
@@ -79,38 +81,23 @@ static bool is_there(const char *path)
 	       (doctor_is_url(path) || access(path, F_OK) == 0);
 }
 
-/* The socket: as the environment says, else the configuration, else default. */
-static const char *socket_of(const char *variable, const char *configured,
-			     const char *path_default)
-{
-	const char *path = secure_getenv(variable);
-
-	if (path && *path)
-		return path;
-	return configured ? configured : path_default;
-}
-
 /* The manager's munged on its machine, else the one of clients. */
 static void check_munge(struct doctor *doctor, const char *manager)
 {
 	const struct config *config = doctor->config;
+	const char *path = secure_getenv("FAIRLEAD_MUNGE_SOCKET");
 
 	if (config && *config->manager.listen_clients)
 		doctor_check_munge(doctor, config->manager.munge_socket);
 	else if (doctor_is_url(manager))
-		doctor_check_munge(doctor, socket_of("FAIRLEAD_MUNGE_SOCKET",
-						     NULL, ""));
+		doctor_check_munge(doctor, path ? path : "");
 }
 
 static void check_roles(struct doctor *doctor)
 {
 	const struct config *config = doctor->config;
-	const char *manager = socket_of("FAIRLEAD_SOCKET",
-					config ? config->manager.socket : NULL,
-					FAIRLEAD_MANAGER_SOCKET);
-	const char *node = socket_of("FAIRLEAD_NODE_SOCKET",
-				     config ? config->node.socket : NULL,
-				     FAIRLEAD_NODE_SOCKET);
+	const char *manager = remote_socket(doctor->cli, REMOTE_MANAGER);
+	const char *node = remote_socket(doctor->cli, REMOTE_NODE);
 	unsigned int roles = 0;
 
 	if (is_there(manager) || (config && is_there(config->manager.key)))
@@ -167,6 +154,7 @@ static int doctor_run(struct cli *cli)
 		doctor_check_slurm(&doctor);
 	if (cli_flag(cli, "flux"))
 		doctor_check_flux(&doctor);
+	cli->manager = cli->node = NULL;
 	answer = json_pack("{s:O, s:i}", "findings", findings, "failed",
 			   doctor.failed_count);
 	if (output_answer(cli, answer, print_findings) != EXIT_DONE)

@@ -31,11 +31,6 @@ struct doctor {
 	json_t *node_keys; /* ids in this node's key file; NULL: not known */
 };
 
-/* Identifiers that the configuration has a driver hand out; NULL: none. */
-struct idset *doctor_pool(const struct doctor *doctor, const char *driver);
-/* Part a driver's summary: its beginning, and what it lacks or "". */
-void doctor_part_summary(char *summary, const char **ret_lacks);
-
 /* Add a finding. advice: what to do; NULL when there is nothing to do. */
 void doctor_say(struct doctor *doctor, enum doctor_level level,
 		const char *check, const char *advice, const char *format, ...)

@@ -8,7 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "lanes/cli/doctor.h"
+#include "lanes/cli/doctor_beside.h"
 #include "lanes/cli/keyring.h"
 #include "lanes/proto/keyfile.h"
 
@@ -96,9 +96,7 @@ static void node_name(const struct config *config, char name[256])
 		snprintf(name, 256, "%s", config->node.name);
 		return;
 	}
-	if (gethostname(name, 256) < 0)
-		*name = 0;
-	name[255] = 0;
+	doctor_host(name, 256);
 	name[strcspn(name, ".")] = 0;
 }
 
@@ -160,7 +158,7 @@ static void check_disk(struct doctor *doctor, const char *check,
 		 free_bytes < total_bytes / DISK_WARN_SHARE)
 		level = DOCTOR_WARN;
 	doctor_say(doctor, level, check,
-		   level == DOCTOR_OK ? NULL : "make room on that file system",
+		   level == DOCTOR_OK ? NULL : "free space on that file system",
 		   "%s has %" PRIu64 " MiB free of %" PRIu64, path,
 		   free_bytes / MIB, total_bytes / MIB);
 }

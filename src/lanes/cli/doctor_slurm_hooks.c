@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "lanes/cli/doctor_slurm.h"
-#include "lanes/cli/slurm/link.h"
+#include "lanes/cli/slurm/slurm.h"
 #include "lanes/cli/slurm/settings.h"
 
 #define SCRIPT_BYTES_MAX 65536

@@ -21,7 +21,7 @@ double output_real(const json_t *json, const char *name);
 /* A grant of `list` or `explain`: by its state its job has it, or gets it. */
 bool output_is_live(const json_t *grant);
 
-/* --- texts for people; the caller gives the room --- */
+/* --- texts for people; the caller gives the buffer --- */
 
 #define OUTPUT_DURATION_MAX 32
 #define OUTPUT_TIME_MAX     32

@@ -28,6 +28,3 @@ struct reconcile {
  * how many there were.
  */
 int reconcile_release(struct cli *cli, json_t *grants);
-
-/* Print what was found and done. Exit code, of the printing. */
-int reconcile_report(const struct reconcile *reconcile);

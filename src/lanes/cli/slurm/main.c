@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "lanes/cli/slurm/link.h"
 #include "lanes/cli/slurm/slurm.h"
 
 const struct subcommand *const cli_commands[] = { &command_slurm, NULL };

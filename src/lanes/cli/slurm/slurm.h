@@ -6,10 +6,10 @@
 
 extern const struct subcommand command_slurm;
 
-/* What slurm_hook_run() calls for each. */
 int slurm_prolog_slurmctld(struct slurm_hook *hook);
-int slurm_prolog(struct slurm_hook *hook);
-/* Drain the node first, so that Slurm shows our reason. */
-int slurm_prolog_refuse(struct slurm_hook *hook);
-int slurm_epilog(struct slurm_hook *hook);
-int slurm_epilog_slurmctld(struct slurm_hook *hook);
+/*
+ * Which hook a link to our program stands for, since Slurm gives hooks no
+ * arguments: the first name of a hook ("prolog") on the way from path along the
+ * links; a site may link to ours by a name of its own. NULL: there is none.
+ */
+const char *slurm_link_hook(const char *path);
