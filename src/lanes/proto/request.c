@@ -18,7 +18,7 @@
 
 #include "base/bytes.h"
 #include "base/runs.h"
-#include "lanes/proto/members.h"
+#include "lanes/proto/client.h"
 #include "lanes/proto/message.h"
 
 #define DIGEST_DOMAIN     "fairlead request"
