@@ -176,10 +176,11 @@ bool combined_is_empty(const struct combined *combined)
 
 /* --- decoding --- */
 
-/* Ranges rise and do not touch; at least one. */
-static int read_places(struct reader *reader, struct idset *places,
-		       uint32_t place_count)
+/* Ranges rise and do not touch; at least one. No place is in two sets. */
+static int read_places(struct reader *reader, const struct combined *combined,
+		       struct idset *places)
 {
+	uint32_t place_count = combined->place_count;
 	uint32_t range_count = read_u32(reader);
 	uint32_t next = 0;
 
@@ -192,8 +193,11 @@ static int read_places(struct reader *reader, struct idset *places,
 		if (reader->failed || first < next || count == 0 ||
 		    first >= place_count || count > place_count - first)
 			return -EBADMSG;
-		for (uint32_t id = first; id < first + count; id++)
+		for (uint32_t id = first; id < first + count; id++) {
+			if (has_place(combined, id))
+				return -EBADMSG;
 			idset_add(places, id);
+		}
 		next = first + count + 1;
 	}
 	return 0;
@@ -217,8 +221,7 @@ static int read_sets(struct reader *reader, struct combined *combined)
 		if (combined->set_count != i + 1)
 			return -EBADMSG;
 		memcpy(set->tag, tag, MAC_SIZE);
-		result =
-			read_places(reader, set->places, combined->place_count);
+		result = read_places(reader, combined, set->places);
 		if (result < 0)
 			return result;
 	}
@@ -240,20 +243,19 @@ static int read_carried(struct reader *reader, struct combined *combined)
 	return reader_is_done(reader) ? 0 : -EBADMSG;
 }
 
-/* -EBADMSG; `combined` is to be finished in any case. */
-static int combined_decode(const void *bytes, size_t size, uint32_t place_count,
-			   struct combined *combined)
+int combined_decode(const void *bytes, size_t size, uint32_t place_count,
+		    struct combined *ret_combined)
 {
 	struct reader reader = reader_of(bytes, size);
-	int result = combined_init(combined, place_count);
+	int result;
 
-	if (result < 0)
-		return result;
+	*ret_combined = (struct combined){ 0 };
 	if (read_u8(&reader) != COMBINED_VERSION ||
-	    read_u32(&reader) != place_count)
+	    read_u32(&reader) != place_count ||
+	    combined_init(ret_combined, place_count) < 0)
 		return -EBADMSG;
-	result = read_sets(&reader, combined);
-	return result < 0 ? result : read_carried(&reader, combined);
+	result = read_sets(&reader, ret_combined);
+	return result < 0 ? result : read_carried(&reader, ret_combined);
 }
 
 /* --- merging --- */
@@ -272,11 +274,6 @@ static int merge_check(const struct combined *combined,
 		for (size_t j = 0; j < combined->set_count; j++)
 			is_known |= combined->sets[j].key_id ==
 				    other->sets[i].key_id;
-		/* Within the message, no place is in two sets. */
-		for (size_t j = 0; j < i; j++)
-			idset_foreach (place, other->sets[i].places)
-				if (idset_has(other->sets[j].places, place))
-					return -EBADMSG;
 		key_count += !is_known;
 	}
 	return key_count > KEYS_MAX ? -E2BIG : 0;

@@ -11,8 +11,8 @@
  *
  *	node:    combined_init, combined_add (its own),
  *	         combined_merge (each child's), combined_encode
- *	manager: the same, then combined_verify for each set; confirm_open for each
- *	         of the carried
+ *	manager: combined_decode, combined_verify for each set, confirm_open for
+ *	         each of the carried
  */
 #pragma once
 
@@ -60,6 +60,12 @@ int combined_carry(struct combined *combined, const void *confirm, size_t size);
  * more than KEYS_MAX keys. Nothing has changed then.
  */
 int combined_merge(struct combined *combined, const void *bytes, size_t size);
+/*
+ * What somebody has combined, at the manager. -EBADMSG; ret_combined is to be
+ * finished in any case.
+ */
+int combined_decode(const void *bytes, size_t size, uint32_t place_count,
+		    struct combined *ret_combined);
 int combined_encode(const struct combined *combined, struct writer *writer);
 /* Bytes that it writes; those of two that are merged are no more than both. */
 size_t combined_encoded_size(const struct combined *combined);

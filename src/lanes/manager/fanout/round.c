@@ -431,10 +431,10 @@ void fanouts_part(struct fanouts *fanouts, uint64_t id, const void *bytes,
 	HASH_FIND(hh, fanouts->rounds, &id, sizeof(id), round);
 	if (round == NULL || size == 0)
 		return;
-	memory_check(combined_init(
-		&combined, (uint32_t)round->fanout->command->node_count));
 	/* A malformed answer leaves its nodes unanswered. */
-	if (combined_merge(&combined, bytes, size) == 0) {
+	if (combined_decode(bytes, size,
+			    (uint32_t)round->fanout->command->node_count,
+			    &combined) == 0) {
 		for (size_t i = 0; i < combined.set_count; i++)
 			take_set(fanouts, round, &combined.sets[i]);
 		while (combined_carried_next(&combined, &cursor, &carried,
