@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -183,4 +184,27 @@ ssize_t packet_call(int fd, const void *request, size_t request_size,
 	if (result < 0 && result != -EPIPE && result != -ECONNRESET)
 		return result;
 	return packet_receive(fd, reply, capacity, ret_fds);
+}
+
+int packet_file_make(const void *bytes, size_t size)
+{
+	int fd = memfd_create("packet", MFD_CLOEXEC);
+
+	if (fd >= 0 && (write(fd, bytes, size) != (ssize_t)size ||
+			lseek(fd, 0, SEEK_SET) < 0)) {
+		close(fd);
+		return -EIO;
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+int packet_file_print(int fd)
+{
+	char bytes[4096];
+	ssize_t size;
+
+	while ((size = read(fd, bytes, sizeof(bytes))) > 0)
+		if (fwrite(bytes, 1, (size_t)size, stdout) != (size_t)size)
+			return -EIO;
+	return size < 0 || fflush(stdout) != 0 ? -errno : 0;
 }

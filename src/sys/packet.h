@@ -40,3 +40,10 @@ ssize_t packet_receive(int fd, void *bytes, size_t capacity,
 /* Send a request and wait for its reply: as packet_receive. */
 ssize_t packet_call(int fd, const void *request, size_t request_size,
 		    void *reply, size_t capacity, struct packet_fds *ret_fds);
+
+/*
+ * A text for a descriptor that goes with a packet, since it may be larger than
+ * one: the descriptor. And the other end: print it to standard output.
+ */
+int packet_file_make(const void *bytes, size_t size);
+int packet_file_print(int fd);

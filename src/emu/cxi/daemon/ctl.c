@@ -36,17 +36,6 @@ static int fail(int result, const char *dir, const char *text)
 	return exit_code(result);
 }
 
-static int print_file(int fd)
-{
-	char bytes[4096];
-	ssize_t size;
-
-	while ((size = read(fd, bytes, sizeof(bytes))) > 0)
-		if (fwrite(bytes, 1, (size_t)size, stdout) != (size_t)size)
-			return -EIO;
-	return size < 0 || fflush(stdout) != 0 ? -errno : 0;
-}
-
 static int fail_reply(const struct softnic_wire_reply *reply, const char *dir)
 {
 	if (reply->body.left == 0)
@@ -75,6 +64,6 @@ int ctl_run(const char *dir, const char *command)
 	if (reply.result < 0)
 		return fail_reply(&reply, dir);
 	if (fds.count > 0)
-		result = print_file(fds.fds[0]);
+		result = packet_file_print(fds.fds[0]);
 	return result < 0 ? fail(-EIO, dir, strerror(-result)) : 0;
 }

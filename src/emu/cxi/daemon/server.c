@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -131,20 +130,6 @@ static void close_client(void *ctx, void *session)
 	free(session);
 }
 
-/* A text in a file of memory, for its reader's descriptor. */
-static int make_file(const struct writer *text)
-{
-	int fd = memfd_create("softnic", MFD_CLOEXEC);
-
-	if (fd >= 0 &&
-	    (write(fd, text->data, text->size) != (ssize_t)text->size ||
-	     lseek(fd, 0, SEEK_SET) < 0)) {
-		close(fd);
-		return -EIO;
-	}
-	return fd < 0 ? -errno : fd;
-}
-
 static bool send_answer(int fd, struct softnic_answer *answer)
 {
 	struct packet_fds fds = { .count = 0 };
@@ -152,7 +137,8 @@ static bool send_answer(int fd, struct softnic_answer *answer)
 	bool was_sent;
 
 	if (answer_is_text(answer)) {
-		fds.fds[0] = make_file(&answer->body);
+		fds.fds[0] = packet_file_make(answer->body.data,
+					      answer->body.size);
 		fds.count = fds.fds[0] >= 0;
 		if (fds.count == 0)
 			answer->result = fds.fds[0];
