@@ -55,25 +55,25 @@ static int start_daemon(struct http_server *server,
 {
 	struct sockaddr_storage storage = { 0 };
 	unsigned int flags = MHD_USE_EPOLL | config->flags;
-	int result =
-		net_parse_numeric(config->address, &storage, ret_error);
+	int result = net_parse_numeric(config->address, &storage, ret_error);
 
 	if (result < 0)
 		return result;
 	if (storage.ss_family == AF_INET6)
 		flags |= MHD_USE_IPv6;
 	errno = 0;
-	server->daemon = MHD_start_daemon(
-		flags, 0, NULL, NULL, config->on_request, config->ctx,
-		MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&storage,
-		MHD_OPTION_ARRAY, config->options, MHD_OPTION_END);
+	server->daemon =
+		MHD_start_daemon(flags, 0, NULL, NULL, config->on_request,
+				 config->ctx, MHD_OPTION_SOCK_ADDR,
+				 (struct sockaddr *)&storage, MHD_OPTION_ARRAY,
+				 config->options, MHD_OPTION_END);
 	if (server->daemon != NULL)
 		return 0;
 	result = errno == 0 ? -EADDRINUSE : -errno;
-	return error_set(
-		ret_error, result, "cannot listen on %s for %s: %s%s",
-		config->address, config->purpose, strerror(-result),
-		result == -EADDRINUSE ? "; is another daemon running?" : "");
+	return error_set(ret_error, result, "cannot listen on %s for %s: %s%s",
+			 config->address, config->purpose, strerror(-result),
+			 result == -EADDRINUSE ? "; is another daemon running?"
+					       : "");
 }
 
 static void on_closed(uv_handle_t *handle)

@@ -263,7 +263,7 @@ cluster_up() { # cluster_up [OPTION...]: as of 'fairlead cluster up'
 }
 
 cluster_down() {
-	fairlead cluster down
+	[ ! -e "$FAIRLEAD_CLUSTER/cluster.json" ] || fairlead cluster down
 }
 
 on() { # on NODE|manager [--user U|--job J] -- COMMAND...

@@ -137,8 +137,8 @@ static bool send_answer(int fd, struct softnic_answer *answer)
 	bool was_sent;
 
 	if (answer_is_text(answer)) {
-		fds.fds[0] = packet_file_make(answer->body.data,
-					      answer->body.size);
+		fds.fds[0] =
+			packet_file_make(answer->body.data, answer->body.size);
 		fds.count = fds.fds[0] >= 0;
 		if (fds.count == 0)
 			answer->result = fds.fds[0];

@@ -16,15 +16,16 @@ void softfm_job_list(struct exchange *exchange, bool is_cut)
 	const char *key;
 	json_t *job;
 
-	json_object_foreach((json_t *)jobs, key, job) {
+	json_object_foreach ((json_t *)jobs, key, job) {
 		if (left-- == 0)
 			break;
 		memory_check(json_array_append_new(
-			links, memory_have(json_sprintf("%s%s/%s", prefix,
-							SOFTFM_JOBS_PATH,
-							key))));
+			links,
+			memory_have(json_sprintf("%s%s/%s", prefix,
+						 SOFTFM_JOBS_PATH, key))));
 	}
-	exchange_answer(exchange, 200, json_pack("{s:o}", "documentLinks", links));
+	exchange_answer(exchange, 200,
+			json_pack("{s:o}", "documentLinks", links));
 }
 
 static json_t *document(const struct exchange *exchange, const char *id)
@@ -79,8 +80,8 @@ void softfm_job_create(struct exchange *exchange)
 		softfm->jobs, id,
 		json_pack("{s:s, s:I, s:s, s:{}}", "jobID", id, "mcastLimit",
 			  limit, "sessionToken", token, "jobSteps")));
-	memory_check(json_object_set_new(softfm->sessions, token,
-					 json_string(id)));
+	memory_check(
+		json_object_set_new(softfm->sessions, token, json_string(id)));
 	exchange->answer->has_changed = true;
 	exchange_answer(exchange, 201, document(exchange, id));
 }
@@ -113,7 +114,7 @@ static void step_remove(struct softfm *softfm, const json_t *job,
 	char text[24];
 	size_t i;
 
-	json_array_foreach(list, i, address) {
+	json_array_foreach (list, i, address) {
 		snprintf(text, sizeof(text), "%lld",
 			 (long long)json_integer_value(address));
 		softfm_tree_remove(softfm, text);
@@ -131,17 +132,18 @@ void softfm_job_patch(struct exchange *exchange)
 	if (job == NULL)
 		return;
 	if (json_object_size(exchange->body) != 1 || !json_is_object(steps)) {
-		exchange_refuse(exchange, 400, 0, "only jobSteps can be changed");
+		exchange_refuse(exchange, 400, 0,
+				"only jobSteps can be changed");
 		return;
 	}
-	json_object_foreach(steps, step, value) {
+	json_object_foreach (steps, step, value) {
 		if (json_is_null(value))
 			continue;
 		exchange_refuse(exchange, 400, 0,
 				"a step can only be set to null");
 		return;
 	}
-	json_object_foreach(steps, step, value)
+	json_object_foreach (steps, step, value)
 		step_remove(exchange->softfm, job, step);
 	exchange->answer->has_changed = true;
 	exchange_answer(exchange, 200, document(exchange, exchange->id));
@@ -154,12 +156,11 @@ void softfm_job_remove(struct softfm *softfm, const char *id)
 	const char *step;
 	void *next;
 
-	json_object_foreach_safe(json_object_get(job, "jobSteps"), next, step,
-				 list)
+	json_object_foreach_safe (json_object_get(job, "jobSteps"), next, step,
+				  list)
 		step_remove(softfm, job, step);
-	json_object_del(softfm->sessions,
-			json_string_value(
-				json_object_get(job, "sessionToken")));
+	json_object_del(softfm->sessions, json_string_value(json_object_get(
+						  job, "sessionToken")));
 	json_object_del(softfm->jobs, id);
 	json_decref(job);
 }
@@ -179,7 +180,7 @@ size_t softfm_job_tree_count(const json_t *job)
 	const char *step;
 	size_t count = 0;
 
-	json_object_foreach(json_object_get(job, "jobSteps"), step, list)
+	json_object_foreach (json_object_get(job, "jobSteps"), step, list)
 		count += json_array_size(list);
 	return count;
 }

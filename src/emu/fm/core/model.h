@@ -9,12 +9,12 @@
 struct softfm {
 	const struct softfm_config *config;
 	const struct rng_seam *rng;
-	char *basic;        /* the header of SOFTFM_USER */
-	json_t *jobs;       /* by jobID */
-	json_t *trees;      /* by address, as text */
-	json_t *sessions;   /* session token -> jobID */
-	json_t *roots;      /* MAC of a root -> true */
-	json_t *access;     /* access token -> end, ms */
+	char *basic;      /* the header of SOFTFM_USER */
+	json_t *jobs;     /* by jobID */
+	json_t *trees;    /* by address, as text */
+	json_t *sessions; /* session token -> jobID */
+	json_t *roots;    /* MAC of a root -> true */
+	json_t *access;   /* access token -> end, ms */
 	struct softfm_fault faults[SOFTFM_FAULTS_MAX];
 	uint64_t fault_calls[SOFTFM_FAULTS_MAX];
 	size_t fault_count;

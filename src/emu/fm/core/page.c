@@ -52,7 +52,7 @@ static void put_jobs(const struct softfm *softfm, struct writer *page)
 	json_t *job;
 
 	put(page, "<table><tr><th>job</th><th>limit</th><th>trees</th></tr>");
-	json_object_foreach(softfm->jobs, key, job) {
+	json_object_foreach (softfm->jobs, key, job) {
 		put(page, "<tr>");
 		put_cell(page, job, "jobID");
 		put_cell(page, job, "mcastLimit");
@@ -70,7 +70,7 @@ static void put_trees(const struct softfm *softfm, struct writer *page)
 
 	put(page, "<table><tr><th>address</th><th>job</th><th>step</th>"
 		  "<th>root</th><th>members</th></tr>");
-	json_object_foreach(softfm->trees, key, tree) {
+	json_object_foreach (softfm->trees, key, tree) {
 		put(page, "<tr><td>");
 		put_escaped(page, key);
 		put(page, "</td>");

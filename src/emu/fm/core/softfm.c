@@ -179,7 +179,7 @@ static void token_create(struct exchange *exchange)
 		exchange_refuse(exchange, 401, 0, "unknown client or secret");
 		return;
 	}
-	json_object_foreach_safe(exchange->softfm->access, next, key, other)
+	json_object_foreach_safe (exchange->softfm->access, next, key, other)
 		if ((uint64_t)json_integer_value(other) <= exchange->now_ms)
 			json_object_del(exchange->softfm->access, key);
 	softfm_secret_make(exchange->softfm, token);
@@ -455,7 +455,7 @@ int softfm_load(struct softfm *softfm, json_t *state,
 		return error_set(ret_error, -EINVAL,
 				 "the state has no objects 'jobs' and "
 				 "'multicasts'");
-	json_object_foreach(jobs, key, item) {
+	json_object_foreach (jobs, key, item) {
 		const char *token = json_string_value(
 			json_object_get(item, "sessionToken"));
 
@@ -466,7 +466,7 @@ int softfm_load(struct softfm *softfm, json_t *state,
 					 "jobSteps",
 					 key);
 	}
-	json_object_foreach(trees, key, item) {
+	json_object_foreach (trees, key, item) {
 		const char *job, *step, *root;
 
 		if (json_unpack(item, "{s:s, s:s, s:s}", "jobID", &job,
@@ -477,12 +477,12 @@ int softfm_load(struct softfm *softfm, json_t *state,
 	}
 	json_object_clear(softfm->sessions);
 	json_object_clear(softfm->roots);
-	json_object_foreach(jobs, key, item)
+	json_object_foreach (jobs, key, item)
 		json_object_set_new(softfm->sessions,
 				    json_string_value(json_object_get(
 					    item, "sessionToken")),
 				    json_string(key));
-	json_object_foreach(trees, key, item)
+	json_object_foreach (trees, key, item)
 		json_object_set_new(
 			softfm->roots,
 			json_string_value(json_object_get(item, "hwRoot")),

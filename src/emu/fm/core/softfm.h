@@ -21,11 +21,11 @@
 #include "base/error.h"
 #include "base/seam.h"
 
-#define SOFTFM_ADDRESSES      8192        /* of 13 bits */
-#define SOFTFM_JOB_ID_MAX     255         /* bytes */
-#define SOFTFM_BODY_MAX       (4u << 20)  /* bytes of a request */
-#define SOFTFM_FOREVER        UINT64_MAX
-#define SOFTFM_FAULTS_MAX     64
+#define SOFTFM_ADDRESSES  8192       /* of 13 bits */
+#define SOFTFM_JOB_ID_MAX 255        /* bytes */
+#define SOFTFM_BODY_MAX   (4u << 20) /* bytes of a request */
+#define SOFTFM_FOREVER    UINT64_MAX
+#define SOFTFM_FAULTS_MAX 64
 
 /* Users and paths that job managers expect. */
 #define SOFTFM_USER           "cxi"
@@ -95,12 +95,12 @@ struct softfm_fault {
 	enum softfm_op op;
 	uint64_t nth;
 	uint64_t count;
-	unsigned int status;  /* in place of the deed; 0: the deed is done */
-	unsigned int code;    /* of `message`, for 507 */
-	uint64_t delay_ms;    /* SOFTFM_FOREVER: no answer */
-	bool is_lost_before;  /* the connection ends without the deed */
-	bool is_lost_after;   /* and with it */
-	bool is_cut;          /* SOFTFM_OP_LIST: half of it */
+	unsigned int status; /* in place of the deed; 0: the deed is done */
+	unsigned int code;   /* of `message`, for 507 */
+	uint64_t delay_ms;   /* SOFTFM_FOREVER: no answer */
+	bool is_lost_before; /* the connection ends without the deed */
+	bool is_lost_after;  /* and with it */
+	bool is_cut;         /* SOFTFM_OP_LIST: half of it */
 };
 
 struct softfm;

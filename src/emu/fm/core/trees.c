@@ -33,8 +33,8 @@ static bool mac_parse(const char *text, uint32_t *ret_nid)
 	unsigned int high, middle, low;
 	char rest;
 
-	if (text == NULL || strspn(text, "0123456789ABCDEFabcdef:") !=
-				    strlen(text) ||
+	if (text == NULL ||
+	    strspn(text, "0123456789ABCDEFabcdef:") != strlen(text) ||
 	    sscanf(text, "%1x:%2x:%2x%c", &high, &middle, &low, &rest) != 3)
 		return false;
 	*ret_nid = high << 16 | middle << 8 | low;

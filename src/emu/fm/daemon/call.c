@@ -31,8 +31,8 @@ int softfm_call(const char *dir, const char *command)
 
 	if (fd < 0)
 		return fail(dir, -fd);
-	size = packet_call(fd, command, strlen(command), answer,
-			   sizeof(answer), &fds);
+	size = packet_call(fd, command, strlen(command), answer, sizeof(answer),
+			   &fds);
 	if (size < (ssize_t)sizeof(result))
 		return fail(dir, size < 0 ? (int)-size : EPROTO);
 	memcpy(&result, answer, sizeof(result));

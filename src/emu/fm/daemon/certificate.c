@@ -79,23 +79,24 @@ static void identity_begin(struct identity *identity, const char *name,
 	try(result, gnutls_x509_crt_set_dn_by_oid(
 			    identity->certificate, GNUTLS_OID_X520_COMMON_NAME,
 			    0, name, (unsigned int)strlen(name)));
-	try(result, gnutls_x509_crt_set_key(identity->certificate,
-					    identity->key));
+	try(result,
+	    gnutls_x509_crt_set_key(identity->certificate, identity->key));
 }
 
 static void identity_sign(struct identity *identity,
 			  const struct identity *issuer, int *result)
 {
 	if (*result >= 0)
-		*result = gnutls_x509_crt_sign2(identity->certificate,
-						issuer->certificate,
-						issuer->key, GNUTLS_DIG_SHA256,
-						0);
+		*result =
+			gnutls_x509_crt_sign2(identity->certificate,
+					      issuer->certificate, issuer->key,
+					      GNUTLS_DIG_SHA256, 0);
 }
 
-static void authority_make(struct identity *authority, int *result)
+static void authority_make(struct identity *authority, const char *name,
+			   int *result)
 {
-	identity_begin(authority, "fairlead-softfm CA", result);
+	identity_begin(authority, name, result);
 	if (*result < 0)
 		return;
 	try(result, gnutls_x509_crt_set_ca_status(authority->certificate, 1));
@@ -127,10 +128,9 @@ static void address_add(gnutls_x509_crt_t certificate, const char *address,
 static void name_add(gnutls_x509_crt_t certificate, const char *name,
 		     int *result)
 {
-	try(result,
-	    gnutls_x509_crt_set_subject_alt_name(
-		    certificate, GNUTLS_SAN_DNSNAME, name,
-		    (unsigned int)strlen(name), GNUTLS_FSAN_APPEND));
+	try(result, gnutls_x509_crt_set_subject_alt_name(
+			    certificate, GNUTLS_SAN_DNSNAME, name,
+			    (unsigned int)strlen(name), GNUTLS_FSAN_APPEND));
 }
 
 static void server_make(struct identity *server,
@@ -181,7 +181,8 @@ static int identity_save(const struct identity *identity, const char *dir,
 	const struct file_seam files = sys_files();
 	int result = 0;
 	_auto_(freep) char *path = memory_format("%s/%s.pem", dir, name);
-	_auto_(freep) char *key_path = memory_format("%s/%s-key.pem", dir, name);
+	_auto_(freep) char *key_path =
+		memory_format("%s/%s-key.pem", dir, name);
 	_auto_(freep) char *text = certificate_format(identity, &result);
 	_auto_(freep) char *key = key_format(identity, &result);
 
@@ -190,15 +191,15 @@ static int identity_save(const struct identity *identity, const char *dir,
 				 gnutls_strerror(result));
 	result = files.ops->replace(files.ctx, key_path, key, strlen(key));
 	if (result == 0)
-		result = files.ops->replace(files.ctx, path, text,
-					    strlen(text));
+		result =
+			files.ops->replace(files.ctx, path, text, strlen(text));
 	/* A certificate is for everybody. */
 	if (result == 0 && chmod(path, 0644) < 0)
 		result = -errno;
-	return result < 0 ? error_set(ret_error, result,
-				      "cannot write '%s': %s", path,
-				      strerror(-result))
-			  : 0;
+	return result < 0
+		       ? error_set(ret_error, result, "cannot write '%s': %s",
+				   path, strerror(-result))
+		       : 0;
 }
 
 /* Of an earlier run. -ENOENT: there is none. */
@@ -239,7 +240,7 @@ static int authority_get(const char *dir, struct identity *authority,
 					      "remove it to have a new one",
 					      dir, strerror(-result))
 				  : 0;
-	authority_make(authority, &status);
+	authority_make(authority, "fairlead-softfm CA", &status);
 	identity_begin(&client, "fairlead", &status);
 	identity_sign(&client, authority, &status);
 	if (status < 0)
@@ -266,7 +267,7 @@ int certificates_make(const char *dir, const char *address, const char *name,
 	*ret_certificates = (struct certificates){ 0 };
 	if (result == 0) {
 		if (is_foreign)
-			authority_make(&foreign, &status);
+			authority_make(&foreign, "another CA", &status);
 		server_make(&server, is_foreign ? &foreign : &authority,
 			    address, name, &status);
 		ret_certificates->ca = certificate_format(&authority, &status);

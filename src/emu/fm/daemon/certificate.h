@@ -12,8 +12,8 @@
 
 /* PEM texts, the caller's. */
 struct certificates {
-	char *ca;         /* of clients' certificates and, mostly, of ours */
-	char *server;     /* our certificate */
+	char *ca;     /* of clients' certificates and, mostly, of ours */
+	char *server; /* our certificate */
 	char *server_key;
 };
 

@@ -76,8 +76,8 @@ static int fault_run(struct softfm *softfm, char *words,
 		*value++ = '\0';
 		result = fault_take(&fault, word, value);
 		if (result == -ENOENT)
-			return error_set(ret_error, -EINVAL,
-					 "unknown key '%s'", word);
+			return error_set(ret_error, -EINVAL, "unknown key '%s'",
+					 word);
 		if (result < 0)
 			return error_set(ret_error, -EINVAL,
 					 "'%s' is no value for '%s'", value,
@@ -107,8 +107,8 @@ static int vanish_run(struct softfm *softfm, const char *words,
 static void dump_run(const struct softfm *softfm, struct writer *output)
 {
 	json_t *state = softfm_save(softfm);
-	_auto_(freep) char *text = memory_have(
-		json_dumps(state, JSON_INDENT(2) | JSON_SORT_KEYS));
+	_auto_(freep) char *text =
+		memory_have(json_dumps(state, JSON_INDENT(2) | JSON_SORT_KEYS));
 
 	json_decref(state);
 	write_bytes(output, text, strlen(text));

@@ -13,9 +13,9 @@
 #include "sys/files.h"
 #include "sys/rng.h"
 
-#define TEXT_MAX   256        /* bytes of a credential */
-#define STATE_MAX  (64 << 20) /* bytes */
-#define CLIENT_ID  "fairlead"
+#define TEXT_MAX  256        /* bytes of a credential */
+#define STATE_MAX (64 << 20) /* bytes */
+#define CLIENT_ID "fairlead"
 
 static int fail(const char *path, int result, struct fairlead_error *ret_error)
 {

@@ -85,8 +85,8 @@ static int parse_duplicate(const char *text, enum softfm_duplicate *ret)
 static int parse_token_may(const char *text, struct softfm_config *config)
 {
 	config->token_may_get = strncmp(text, "get", 3) == 0;
-	config->token_may_patch = strcmp(text, "patch") == 0 ||
-				  strcmp(text, "get,patch") == 0;
+	config->token_may_patch =
+		strcmp(text, "patch") == 0 || strcmp(text, "get,patch") == 0;
 	return config->token_may_patch || strcmp(text, "get") == 0 ||
 			       strcmp(text, "none") == 0
 		       ? 0
@@ -125,9 +125,8 @@ static int take(void *ctx, int id, const char *value)
 		return 0;
 	case OPTION_PREFIX:
 		config->prefix = value;
-		return value[0] == '\0' ||
-				       (value[0] == '/' &&
-					value[strlen(value) - 1] != '/')
+		return value[0] == '\0' || (value[0] == '/' &&
+					    value[strlen(value) - 1] != '/')
 			       ? 0
 			       : -EINVAL;
 	case OPTION_READY_FD:

@@ -23,10 +23,10 @@
 #include "sys/packet_server.h"
 #include "sys/rundir.h"
 
-#define TIMEOUT_S        30 /* of a silent connection */
-#define CONTROL_CLIENTS  16
-#define JSON_TYPE        "application/json"
-#define HTML_TYPE        "text/html; charset=utf-8"
+#define TIMEOUT_S       30 /* of a silent connection */
+#define CONTROL_CLIENTS 16
+#define JSON_TYPE       "application/json"
+#define HTML_TYPE       "text/html; charset=utf-8"
 
 /* One request, from its first line until it is answered. */
 struct visit {
@@ -143,9 +143,8 @@ static enum MHD_Result send_text(struct MHD_Connection *connection,
 		memory_end();
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	if (status == 401)
-		MHD_add_response_header(response,
-					MHD_HTTP_HEADER_WWW_AUTHENTICATE,
-					"Bearer");
+		MHD_add_response_header(
+			response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
 	result = MHD_queue_response(connection, status, response);
 	MHD_destroy_response(response);
 	return result;
@@ -169,8 +168,8 @@ static void handle(struct visit *visit, const char *method, const char *path)
 		.path = path,
 		.authorization = header(visit->connection,
 					MHD_HTTP_HEADER_AUTHORIZATION),
-		.content_type = header(visit->connection,
-				       MHD_HTTP_HEADER_CONTENT_TYPE),
+		.content_type =
+			header(visit->connection, MHD_HTTP_HEADER_CONTENT_TYPE),
 		.body = visit->body.data,
 		.size = visit->size,
 		.is_certified = has_certificate(visit->connection),
@@ -260,8 +259,8 @@ static int http_open(struct softfm_server *server, uint16_t *ret_port,
 	const struct http_server_config config = {
 		.address = server->options->listen,
 		.purpose = "clients",
-		.flags = MHD_ALLOW_SUSPEND_RESUME |
-			 (is_plain ? 0 : MHD_USE_TLS),
+		.flags =
+			MHD_ALLOW_SUSPEND_RESUME | (is_plain ? 0 : MHD_USE_TLS),
 		.options = options,
 		.on_request = on_request,
 		.ctx = server,
@@ -318,8 +317,8 @@ static bool control_serve(void *ctx, void *client, int fd, const void *bytes,
 	struct writer output = { 0 };
 	_auto_(freep) char *command =
 		memory_format("%.*s", (int)size, (const char *)bytes);
-	int result = softfm_control_run(server->softfm, command, &output,
-					&error);
+	int result =
+		softfm_control_run(server->softfm, command, &output, &error);
 	bool was_sent;
 
 	memory_check(output.result);
@@ -387,10 +386,11 @@ static int url_publish(struct softfm_server *server, uint16_t port,
 {
 	const struct softfm_options *options = server->options;
 	const char *colon = strrchr(options->listen, ':');
-	_auto_(freep) char *url = memory_format(
-		"%s://%.*s:%u%s", options->is_plain ? "http" : "https",
-		(int)(colon - options->listen), options->listen, port,
-		options->config.prefix);
+	_auto_(freep) char *url =
+		memory_format("%s://%.*s:%u%s",
+			      options->is_plain ? "http" : "https",
+			      (int)(colon - options->listen), options->listen,
+			      port, options->config.prefix);
 
 	log_info(server->log, "serving url=%s", url);
 	return softfm_url_write(options->dir, url, ret_error);

@@ -166,7 +166,8 @@ static void test_token_of_a_wrong_secret(void **state)
 		"grant_type=client_credentials&client_id=id&client_secret=x",
 		"grant_type=client_credentials&client_id=id&client_secret=",
 		"grant_type=client_credentials&client_id=id",
-		"grant_type=client_credentials&client_id=i&client_secret=s3cret",
+		"grant_type=client_credentials&client_id=i&client_secret="
+		"s3cret",
 	};
 	struct fixture *fixture = *state;
 
@@ -196,22 +197,22 @@ static void test_session_token_is_limited(void **state)
 	assert_int_equal(job_make(fixture, "cl-a2", 2), 201);
 	assert_int_equal(ask(fixture, fixture->session, "GET", JOBS, NULL),
 			 403);
-	assert_int_equal(ask(fixture, fixture->session, "DELETE",
-			     JOBS "/cl-a1", NULL),
+	assert_int_equal(ask(fixture, fixture->session, "DELETE", JOBS "/cl-a1",
+			     NULL),
 			 403);
-	assert_int_equal(
-		ask(fixture, fixture->session, "GET", JOBS "/cl-a1", NULL),
-		200);
-	assert_int_equal(
-		ask(fixture, fixture->session, "GET", JOBS "/cl-a2", NULL),
-		403);
+	assert_int_equal(ask(fixture, fixture->session, "GET", JOBS "/cl-a1",
+			     NULL),
+			 200);
+	assert_int_equal(ask(fixture, fixture->session, "GET", JOBS "/cl-a2",
+			     NULL),
+			 403);
 	fixture->config.token_may_get = false;
 	fixture->config.token_may_patch = false;
-	assert_int_equal(
-		ask(fixture, fixture->session, "GET", JOBS "/cl-a1", NULL),
-		403);
-	assert_int_equal(ask(fixture, fixture->session, "PATCH",
-			     JOBS "/cl-a1", "{\"jobSteps\":{}}"),
+	assert_int_equal(ask(fixture, fixture->session, "GET", JOBS "/cl-a1",
+			     NULL),
+			 403);
+	assert_int_equal(ask(fixture, fixture->session, "PATCH", JOBS "/cl-a1",
+			     "{\"jobSteps\":{}}"),
 			 403);
 }
 
@@ -248,7 +249,11 @@ static void test_job_twice(void **state)
 static void test_bad_jobs(void **state)
 {
 	static const char *const bodies[] = {
-		"", "[]", "{", "{}", "{\"jobID\":\"x\"}",
+		"",
+		"[]",
+		"{",
+		"{}",
+		"{\"jobID\":\"x\"}",
 		"{\"jobID\":\"x\",\"mcastLimit\":0}",
 		"{\"jobID\":\"x\",\"mcastLimit\":-1}",
 		"{\"jobID\":\"x\",\"mcastLimit\":\"1\"}",
@@ -292,16 +297,15 @@ static void test_step_ends_with_its_trees(void **state)
 	tree_make(fixture, "\"0:00:10\"", "0");
 	tree_make(fixture, "\"0:00:11\"", "0/\xc6\x92");
 	tree_make(fixture, "\"0:00:12\"", "0");
-	assert_int_equal(ask(fixture, fixture->session, "PATCH",
-			     JOBS "/cl-a1",
+	assert_int_equal(ask(fixture, fixture->session, "PATCH", JOBS "/cl-a1",
 			     "{\"jobSteps\":{\"0\":null,\"no such\":null}}"),
 			 200);
 	assert_int_equal(tree_count(fixture), 1);
-	assert_int_equal(ask(fixture, fixture->session, "PATCH",
-			     JOBS "/cl-a1", "{\"jobSteps\":{\"0\":[1]}}"),
+	assert_int_equal(ask(fixture, fixture->session, "PATCH", JOBS "/cl-a1",
+			     "{\"jobSteps\":{\"0\":[1]}}"),
 			 400);
-	assert_int_equal(ask(fixture, fixture->session, "PATCH",
-			     JOBS "/cl-a1", "{\"mcastLimit\":9}"),
+	assert_int_equal(ask(fixture, fixture->session, "PATCH", JOBS "/cl-a1",
+			     "{\"mcastLimit\":9}"),
 			 400);
 }
 
@@ -504,8 +508,8 @@ static void test_list_is_cut(void **state)
 	job_make(fixture, "cl-a2", 1);
 	softfm_fault_add(fixture->softfm, &fault);
 	ask(fixture, BASIC, "GET", JOBS, NULL);
-	assert_int_equal(json_array_size(json_object_get(
-				 fixture->answer.body, "documentLinks")),
+	assert_int_equal(json_array_size(json_object_get(fixture->answer.body,
+							 "documentLinks")),
 			 1);
 }
 
