@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a status means is in doc/rfc/external-reservations.md. An answer of the
+ * server is not trusted: it is bounded, and quoted in an error only when it has
+ * none of our secrets in it.
+ */
+#include "lanes/manager/outside/fabric_manager.h"
+
+#include <ctype.h>
+#include <jansson.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/memory.h"
+
+#define JOBS           "/fabric/collectives/jobs"
+#define USER           "cxi"
+#define REPLY_MAX      (64u << 10) /* bytes */
+#define LIST_REPLY_MAX (16u << 20) /* bytes: 65,536 links and more */
+#define DETAIL_MAX     200 /* bytes of a server's text that are quoted */
+
+/* Requests: of an access token; none yet, for it waits for one; none, as failed. */
+#define TOKEN_REQUEST  UINT64_MAX
+#define REQUEST_WAITS  0
+#define REQUEST_FAILED (UINT64_MAX - 1)
+
+enum verb {
+	VERB_MAKE,
+	VERB_DROP,
+	VERB_FIND,
+	VERB_LIST,
+};
+
+static const char *const verb_texts[] = {
+	[VERB_MAKE] = "cannot reserve",
+	[VERB_DROP] = "cannot release",
+	[VERB_FIND] = "cannot look for",
+	[VERB_LIST] = "cannot list",
+};
+
+struct operation {
+	uint64_t id;
+	uint64_t request; /* under way, or REQUEST_ */
+	enum verb verb;
+	uint32_t limit;
+	bool is_taking_over; /* VERB_MAKE: it exists, and is read */
+	bool is_second;      /* credentials were refused once */
+	uint64_t token_age;  /* of the access token that it went with */
+	char name[FABRIC_MANAGER_NAME_MAX + 1];
+	struct operation *prev, *next;
+};
+
+struct fabric_manager {
+	const struct fabric_manager_config *config;
+	struct http_seam http;
+	void (*done)(void *ctx, uint64_t id,
+		     const struct fabric_manager_outcome *outcome);
+	void *ctx;
+	uint64_t next_request;
+	struct operation *operations;
+	char *basic;         /* USER:PASSWORD, or NULL */
+	char *authorization; /* the header with the access token, or NULL */
+	uint64_t token_age;  /* how many tokens there were */
+	bool is_fetching;    /* a token */
+};
+
+/* --- ends --- */
+
+static void finish(struct fabric_manager *manager, struct operation *operation,
+		   const struct fabric_manager_outcome *outcome)
+{
+	uint64_t id = operation->id;
+
+	DL_DELETE(manager->operations, operation);
+	free(operation);
+	manager->done(manager->ctx, id, outcome);
+}
+
+static bool has_secret(const struct fabric_manager *manager, const char *text)
+{
+	const struct fabric_manager_config *config = manager->config;
+	const char *const secrets[] = {
+		config->client_secret,
+		config->password,
+		manager->authorization != NULL
+			? strrchr(manager->authorization, ' ') + 1
+			: NULL,
+	};
+
+	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
+		if (secrets[i] != NULL && secrets[i][0] != '\0' &&
+		    strstr(text, secrets[i]) != NULL)
+			return true;
+	return false;
+}
+
+/* ": WHY" of an error's body, or nothing. */
+static void detail_get(const struct fabric_manager *manager,
+		       const struct http_reply *reply, char *detail,
+		       size_t size)
+{
+	json_t *object = json_loadb(reply->body, reply->size, 0, NULL);
+	const char *text = json_string_value(json_object_get(object, "detail"));
+
+	if (text == NULL)
+		text = json_string_value(json_object_get(object, "message"));
+	*detail = '\0';
+	if (text != NULL && !has_secret(manager, text))
+		snprintf(detail, size, ": %.*s", DETAIL_MAX, text);
+	json_decref(object);
+}
+
+static int status_result(unsigned int status)
+{
+	switch (status) {
+	case 401:
+	case 403:
+		return -EACCES;
+	case 404:
+		return -ENOENT;
+	case 409:
+		return -EEXIST;
+	case 507:
+		return -ENOSPC;
+	default:
+		/* 408 and 429 ask for another try as 5xx do. */
+		return status >= 500 || status == 408 || status == 429
+			       ? -EAGAIN
+			       : -EINVAL;
+	}
+}
+
+static void fail_status(struct fabric_manager *manager,
+			struct operation *operation,
+			const struct http_reply *reply)
+{
+	struct fabric_manager_outcome outcome = { .is_reached = true };
+	char detail[DETAIL_MAX + 8];
+
+	detail_get(manager, reply, detail, sizeof(detail));
+	outcome.result = error_set(&outcome.error, status_result(reply->status),
+				   "%s '%s': the fabric manager answers %u%s",
+				   verb_texts[operation->verb], operation->name,
+				   reply->status, detail);
+	finish(manager, operation, &outcome);
+}
+
+static void fail_reply(struct fabric_manager *manager,
+		       struct operation *operation, const char *what)
+{
+	struct fabric_manager_outcome outcome = { .is_reached = true };
+
+	outcome.result =
+		error_set(&outcome.error, -EPROTO,
+			  "%s '%s': the fabric manager's answer %s",
+			  verb_texts[operation->verb], operation->name, what);
+	finish(manager, operation, &outcome);
+}
+
+static void fail_transport(struct fabric_manager *manager,
+			   struct operation *operation, const char *text)
+{
+	struct fabric_manager_outcome outcome = { .is_reached = false };
+
+	outcome.result = error_set(&outcome.error, -EAGAIN,
+				   "%s '%s': no answer from %s: %s",
+				   verb_texts[operation->verb], operation->name,
+				   manager->config->url, text);
+	finish(manager, operation, &outcome);
+}
+
+static void succeed(struct fabric_manager *manager, struct operation *operation)
+{
+	const struct fabric_manager_outcome outcome = { .is_reached = true };
+
+	finish(manager, operation, &outcome);
+}
+
+/* --- requests --- */
+
+static const char *method_of(const struct operation *operation)
+{
+	if (operation->verb == VERB_DROP)
+		return "DELETE";
+	return operation->verb == VERB_MAKE && !operation->is_taking_over
+		       ? "POST"
+		       : "GET";
+}
+
+static void token_fetch(struct fabric_manager *manager)
+{
+	const struct fabric_manager_config *config = manager->config;
+	_auto_(freep) char *form = memory_format(
+		"grant_type=client_credentials&client_id=%s&client_secret=%s"
+		"&scope=openid",
+		config->client_id, config->client_secret);
+	const struct http_request request = {
+		.method = "POST",
+		.url = config->endpoint,
+		.headers = { "Content-Type: application/x-www-form-urlencoded",
+			     "Accept: application/json" },
+		.body = form,
+		.size = strlen(form),
+		.reply_max = REPLY_MAX,
+		.timeout_ms = config->timeout_ms,
+	};
+
+	if (manager->is_fetching)
+		return;
+	manager->is_fetching = true;
+	http_send(&manager->http, TOKEN_REQUEST, &request);
+	sodium_memzero(form, strlen(form));
+}
+
+/* Send it; or fetch a token first, and leave it waiting. */
+static void send(struct fabric_manager *manager, struct operation *operation)
+{
+	const struct fabric_manager_config *config = manager->config;
+	const bool is_list = operation->verb == VERB_LIST;
+	const char *method = method_of(operation);
+	const bool is_post = strcmp(method, "POST") == 0;
+	_auto_(freep) char *url =
+		memory_format("%s" JOBS "%s%s", config->url, is_post ? "" : "/",
+			      is_post || is_list ? "" : operation->name);
+	_auto_(freep) char *body =
+		memory_format("{\"jobID\": \"%s\", \"mcastLimit\": %u}",
+			      operation->name, operation->limit);
+	const struct http_request request = {
+		.method = method,
+		.url = url,
+		.headers = { "Content-Type: application/json",
+			     "Accept: application/json",
+			     manager->authorization },
+		.user_password = manager->basic,
+		.body = is_post ? body : NULL,
+		.size = strlen(body),
+		.reply_max = is_list ? LIST_REPLY_MAX : REPLY_MAX,
+		.timeout_ms = config->timeout_ms,
+	};
+
+	if (config->auth == FABRIC_MANAGER_OAUTH &&
+	    manager->authorization == NULL) {
+		operation->request = REQUEST_WAITS;
+		token_fetch(manager);
+		return;
+	}
+	operation->request = manager->next_request++;
+	operation->token_age = manager->token_age;
+	http_send(&manager->http, operation->request, &request);
+}
+
+/* --- replies --- */
+
+/* Printable, without what would end a header or a variable. */
+static bool is_token(const char *token)
+{
+	size_t size = 0;
+
+	for (; token[size] != '\0'; size++)
+		if (!isgraph((unsigned char)token[size]) ||
+		    token[size] == '\'' || token[size] == '"')
+			return false;
+	return size > 0 && size <= FABRIC_MANAGER_TOKEN_MAX;
+}
+
+static void made(struct fabric_manager *manager, struct operation *operation,
+		 const struct http_reply *reply)
+{
+	struct fabric_manager_outcome outcome = { .is_reached = true };
+	json_t *object = json_loadb(reply->body, reply->size, 0, NULL);
+
+	outcome.token =
+		json_string_value(json_object_get(object, "sessionToken"));
+	if (outcome.token != NULL && is_token(outcome.token))
+		finish(manager, operation, &outcome);
+	else
+		fail_reply(manager, operation, "has no usable sessionToken");
+	json_decref(object);
+}
+
+static bool is_name(const char *name)
+{
+	size_t size = 0;
+
+	for (; name[size] != '\0'; size++)
+		if (!isalnum((unsigned char)name[size]) &&
+		    strchr("._-", name[size]) == NULL)
+			return false;
+	return size > 0 && size <= FABRIC_MANAGER_NAME_MAX;
+}
+
+/* The last part of each link; what cannot be a name of ours is left out. */
+static void listed(struct fabric_manager *manager, struct operation *operation,
+		   const struct http_reply *reply)
+{
+	struct fabric_manager_outcome outcome = { .is_reached = true };
+	json_t *object = json_loadb(reply->body, reply->size, 0, NULL);
+	const json_t *links = json_object_get(object, "documentLinks");
+	const size_t count = json_array_size(links);
+	_auto_(freep) const char **names = memory_array(count, sizeof(*names));
+
+	for (size_t i = 0; i < count; i++) {
+		const char *link = json_string_value(json_array_get(links, i));
+		const char *slash = link != NULL ? strrchr(link, '/') : NULL;
+
+		if (slash != NULL && is_name(slash + 1))
+			names[outcome.name_count++] = slash + 1;
+	}
+	outcome.names = names;
+	if (json_is_array(links))
+		finish(manager, operation, &outcome);
+	else
+		fail_reply(manager, operation, "has no documentLinks");
+	json_decref(object);
+}
+
+static void taken(struct fabric_manager *manager, struct operation *operation,
+		  const struct http_reply *reply)
+{
+	const bool is_good = reply->status >= 200 && reply->status < 300;
+
+	if (operation->verb == VERB_DROP && (is_good || reply->status == 404)) {
+		succeed(manager, operation);
+	} else if (operation->verb == VERB_MAKE && reply->status == 409 &&
+		   !operation->is_taking_over) {
+		operation->is_taking_over = true;
+		send(manager, operation);
+	} else if (operation->verb == VERB_MAKE && reply->status == 404) {
+		/* It went while it was taken over: another try makes it. */
+		fail_transport(manager, operation, "it vanished");
+	} else if (!is_good) {
+		fail_status(manager, operation, reply);
+	} else if (operation->verb == VERB_MAKE) {
+		made(manager, operation, reply);
+	} else if (operation->verb == VERB_LIST) {
+		listed(manager, operation, reply);
+	} else {
+		succeed(manager, operation);
+	}
+}
+
+static void token_forget(struct fabric_manager *manager)
+{
+	if (manager->authorization != NULL)
+		sodium_memzero(manager->authorization,
+			       strlen(manager->authorization));
+	free(manager->authorization);
+	manager->authorization = NULL;
+}
+
+/* Its credentials were refused: once more, with another token. */
+static void retry(struct fabric_manager *manager, struct operation *operation)
+{
+	operation->is_second = true;
+	if (operation->token_age == manager->token_age)
+		token_forget(manager);
+	send(manager, operation);
+}
+
+/* --- the access token --- */
+
+static bool token_take(struct fabric_manager *manager,
+		       const struct http_reply *reply)
+{
+	json_t *object = json_loadb(reply->body, reply->size, 0, NULL);
+	const char *token =
+		json_string_value(json_object_get(object, "access_token"));
+	bool is_good = reply->status == 200 && token != NULL;
+
+	/* They are larger than those of sessions. */
+	for (const char *c = token; is_good && *c != '\0'; c++)
+		is_good = isgraph((unsigned char)*c) != 0;
+	if (is_good) {
+		manager->authorization =
+			memory_format("Authorization: Bearer %s", token);
+		manager->token_age++;
+	}
+	json_decref(object);
+	return is_good;
+}
+
+/* Everybody who waits for a token fails. */
+static void token_failed(struct fabric_manager *manager,
+			 const struct http_reply *reply)
+{
+	const char *endpoint = manager->config->endpoint;
+	struct fabric_manager_outcome outcome = {
+		.is_reached = reply->result == 0,
+	};
+	struct operation *operation, *next;
+
+	if (reply->result < 0)
+		outcome.result = error_set(&outcome.error, -EAGAIN,
+					   "no answer from %s: %s", endpoint,
+					   reply->text);
+	else if (reply->status >= 500)
+		outcome.result =
+			error_set(&outcome.error, -EAGAIN, "%s answers %u",
+				  endpoint, reply->status);
+	else
+		outcome.result = error_set(
+			&outcome.error, -EACCES,
+			"%s answers %u without an access token; see the "
+			"client's id and secret",
+			endpoint, reply->status);
+	/* Those that begin in their ends are not among them. */
+	DL_FOREACH (manager->operations, operation)
+		if (operation->request == REQUEST_WAITS)
+			operation->request = REQUEST_FAILED;
+	DL_FOREACH_SAFE (manager->operations, operation, next)
+		if (operation->request == REQUEST_FAILED)
+			finish(manager, operation, &outcome);
+}
+
+static void token_reply(struct fabric_manager *manager,
+			const struct http_reply *reply)
+{
+	struct operation *operation, *next;
+
+	manager->is_fetching = false;
+	if (reply->result < 0 || !token_take(manager, reply)) {
+		token_failed(manager, reply);
+		return;
+	}
+	DL_FOREACH_SAFE (manager->operations, operation, next)
+		if (operation->request == REQUEST_WAITS)
+			send(manager, operation);
+}
+
+void fabric_manager_reply(struct fabric_manager *manager, uint64_t request,
+			  const struct http_reply *reply)
+{
+	struct operation *operation;
+
+	if (request == TOKEN_REQUEST) {
+		token_reply(manager, reply);
+		return;
+	}
+	DL_FOREACH (manager->operations, operation)
+		if (operation->request == request)
+			break;
+	if (operation == NULL)
+		return;
+	if (reply->result < 0)
+		fail_transport(manager, operation, reply->text);
+	else if ((reply->status == 401 || reply->status == 403) &&
+		 manager->config->auth == FABRIC_MANAGER_OAUTH &&
+		 !operation->is_second)
+		retry(manager, operation);
+	else
+		taken(manager, operation, reply);
+}
+
+/* --- operations --- */
+
+static void begin(struct fabric_manager *manager, enum verb verb, uint64_t id,
+		  const char *name, uint32_t limit)
+{
+	struct operation *operation = memory_alloc(sizeof(*operation));
+
+	operation->id = id;
+	operation->verb = verb;
+	operation->limit = limit;
+	snprintf(operation->name, sizeof(operation->name), "%s", name);
+	DL_APPEND(manager->operations, operation);
+	send(manager, operation);
+}
+
+void fabric_manager_make(struct fabric_manager *manager, uint64_t id,
+			 const char *name, uint32_t limit)
+{
+	begin(manager, VERB_MAKE, id, name, limit);
+}
+
+void fabric_manager_drop(struct fabric_manager *manager, uint64_t id,
+			 const char *name)
+{
+	begin(manager, VERB_DROP, id, name, 0);
+}
+
+void fabric_manager_find(struct fabric_manager *manager, uint64_t id,
+			 const char *name)
+{
+	begin(manager, VERB_FIND, id, name, 0);
+}
+
+void fabric_manager_list(struct fabric_manager *manager, uint64_t id)
+{
+	begin(manager, VERB_LIST, id, "reservations", 0);
+}
+
+struct fabric_manager *fabric_manager_create(
+	const struct fabric_manager_config *config,
+	const struct http_seam *http,
+	void (*done)(void *ctx, uint64_t id,
+		     const struct fabric_manager_outcome *outcome),
+	void *ctx)
+{
+	struct fabric_manager *manager = memory_alloc(sizeof(*manager));
+
+	manager->config = config;
+	manager->http = *http;
+	manager->done = done;
+	manager->ctx = ctx;
+	manager->next_request = 1;
+	if (config->auth == FABRIC_MANAGER_BASIC)
+		manager->basic = memory_format("%s:%s", USER, config->password);
+	return manager;
+}
+
+void fabric_manager_destroy(struct fabric_manager *manager)
+{
+	struct operation *operation, *next;
+
+	if (manager == NULL)
+		return;
+	DL_FOREACH_SAFE (manager->operations, operation, next) {
+		DL_DELETE(manager->operations, operation);
+		free(operation);
+	}
+	token_forget(manager);
+	if (manager->basic != NULL)
+		sodium_memzero(manager->basic, strlen(manager->basic));
+	free(manager->basic);
+	free(manager);
+}
