@@ -1,0 +1,630 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who is sent, and when. At most OUTSIDE_IN_FLIGHT requests are under way;
+ * jobs that wait go first. While nobody answers, one request at a time finds
+ * out whether somebody does again, less and less often.
+ *
+ * The list of what exists is read after a start, after each time that the
+ * connection was down, and every few minutes. What is ours and unknown becomes
+ * a debt. What a live job has lost is looked for by itself before it counts as
+ * vanished, since a list may be cut short.
+ */
+#include "lanes/manager/core/outside.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/memory.h"
+#include "base/seam.h"
+
+#define LIST_EVERY_MS   300000
+#define PROBE_FIRST_MS  100
+#define PROBE_MAX_MS    60000
+#define RETRY_WANTED_MS 200 /* a job waits for it */
+#define RETRY_FIRST_MS  1000
+#define RETRY_MAX_MS    300000
+
+/* Where an item is: a queue, which is its verb's, or one of these. */
+enum {
+	LIST_WAITING = 4,
+	LIST_NONE,
+};
+
+/* --- lists --- */
+
+static void list_leave(struct outside_table *table, struct outside_item *item)
+{
+	if (item->list == LIST_WAITING)
+		DL_DELETE(table->waiting, item);
+	else if (item->list != LIST_NONE)
+		DL_DELETE(table->queues[item->list], item);
+	item->list = LIST_NONE;
+}
+
+static void queue_join(struct outside_table *table, struct outside_item *item,
+		       enum outside_verb verb)
+{
+	list_leave(table, item);
+	item->verb = (uint8_t)verb;
+	item->list = (uint8_t)verb;
+	DL_APPEND(table->queues[verb], item);
+}
+
+static void retry_later(struct outside_table *table, struct outside_item *item,
+			uint64_t now_ms, uint32_t first_ms)
+{
+	list_leave(table, item);
+	item->delay_ms = item->delay_ms == 0 ? first_ms : item->delay_ms * 2;
+	if (item->delay_ms > RETRY_MAX_MS)
+		item->delay_ms = RETRY_MAX_MS;
+	item->due_ms = now_ms + item->delay_ms;
+	item->list = LIST_WAITING;
+	DL_APPEND(table->waiting, item);
+	if (item->due_ms < table->waiting_ms)
+		table->waiting_ms = item->due_ms;
+}
+
+/* --- items --- */
+
+static bool is_debt(const struct outside_item *item)
+{
+	return item->may_exist && item->state >= OUTSIDE_REFUSED;
+}
+
+/* Its state has changed: count it, store it. */
+static void item_set(struct outside_table *table, struct outside_item *item,
+		     enum outside_state state, bool may_exist, uint64_t now_ms)
+{
+	table->state_counts[item->state]--;
+	table->debt_count -= is_debt(item);
+	item->state = (uint8_t)state;
+	item->may_exist = may_exist;
+	item->since_ms = now_ms;
+	table->state_counts[state]++;
+	table->debt_count += is_debt(item);
+	table->ops->store(table->ctx, item);
+}
+
+static struct outside_item *item_add(struct outside_table *table,
+				     uint64_t grant_id,
+				     enum outside_state state, bool may_exist,
+				     uint64_t now_ms)
+{
+	struct outside_item *item = memory_alloc(sizeof(*item));
+
+	item->grant_id = grant_id;
+	item->state = (uint8_t)state;
+	item->may_exist = may_exist;
+	item->since_ms = now_ms;
+	item->deadline_ms = DEADLINE_NONE;
+	item->list = LIST_NONE;
+	table->state_counts[state]++;
+	table->debt_count += is_debt(item);
+	table->item_count++;
+	HASH_ADD(hh, table->items, grant_id, sizeof(item->grant_id), item);
+	return item;
+}
+
+static void item_free(struct outside_item *item)
+{
+	if (item->secret != NULL)
+		explicit_bzero(item->secret, item->secret_size);
+	free(item->secret);
+	free(item->request);
+	free(item->reason);
+	free(item);
+}
+
+static void item_remove(struct outside_table *table, struct outside_item *item)
+{
+	list_leave(table, item);
+	table->state_counts[item->state]--;
+	table->debt_count -= is_debt(item);
+	table->item_count--;
+	HASH_DEL(table->items, item);
+	table->ops->erase(table->ctx, item->grant_id);
+	item_free(item);
+}
+
+const struct outside_item *outside_find(const struct outside_table *table,
+					uint64_t grant_id)
+{
+	struct outside_item *item;
+
+	HASH_FIND(hh, table->items, &grant_id, sizeof(grant_id), item);
+	return item;
+}
+
+static void deadline_set(struct outside_table *table, struct outside_item *item,
+			 uint64_t deadline_ms)
+{
+	item->deadline_ms = deadline_ms;
+	if (deadline_ms < table->wanted_ms)
+		table->wanted_ms = deadline_ms;
+}
+
+static void text_set(char **text, const char *value, size_t size_max)
+{
+	free(*text);
+	*text = memory_format("%.*s", (int)size_max, value);
+}
+
+/* --- requests --- */
+
+/* The place of a request under way; 0: a free one. */
+static struct outside_item **sent_slot(struct outside_table *table, uint64_t id)
+{
+	for (size_t i = 0; i < OUTSIDE_IN_FLIGHT; i++) {
+		struct outside_item *item = table->sent[i];
+
+		if ((item != NULL ? item->sent_id : 0) == id)
+			return &table->sent[i];
+	}
+	return NULL;
+}
+
+static void send(struct outside_table *table, struct outside_item *item,
+		 uint64_t now_ms)
+{
+	const struct outside_request request = {
+		.id = table->next_id++,
+		.verb = item->verb,
+		.grant_id = item->grant_id,
+		.text = item->verb == OUTSIDE_MAKE ? item->request : "",
+	};
+
+	list_leave(table, item);
+	*sent_slot(table, 0) = item;
+	item->sent_id = request.id;
+	item->sent_ms = now_ms;
+	if (item->verb == OUTSIDE_MAKE)
+		item->may_exist = true;
+	table->in_flight++;
+	table->ops->send(table->ctx, &request);
+}
+
+static void list_send(struct outside_table *table, uint64_t now_ms)
+{
+	const struct outside_request request = {
+		.id = table->next_id++,
+		.verb = OUTSIDE_LIST,
+		.text = "",
+	};
+
+	table->list_id = request.id;
+	table->list_sent_ms = now_ms;
+	table->list_ms = now_ms + LIST_EVERY_MS;
+	table->in_flight++;
+	table->ops->send(table->ctx, &request);
+}
+
+/* The next to be sent; NULL: none, or the list. */
+static struct outside_item *next_item(const struct outside_table *table)
+{
+	if (table->queues[OUTSIDE_MAKE] != NULL)
+		return table->queues[OUTSIDE_MAKE];
+	if (table->queues[OUTSIDE_FIND] != NULL)
+		return table->queues[OUTSIDE_FIND];
+	return table->queues[OUTSIDE_DROP];
+}
+
+static bool may_send(const struct outside_table *table, uint64_t now_ms)
+{
+	if (table->is_down)
+		return table->in_flight == 0 && now_ms >= table->probe_ms;
+	return table->in_flight < OUTSIDE_IN_FLIGHT;
+}
+
+static void pump(struct outside_table *table, uint64_t now_ms)
+{
+	while (may_send(table, now_ms)) {
+		struct outside_item *item = next_item(table);
+
+		if (item != NULL)
+			send(table, item, now_ms);
+		else if (table->list_id == 0 && now_ms >= table->list_ms)
+			list_send(table, now_ms);
+		else if (table->is_down && table->list_id == 0)
+			list_send(table, now_ms); /* as good a probe as any */
+		else
+			return;
+	}
+}
+
+/* --- the connection --- */
+
+static void connection_up(struct outside_table *table, uint64_t now_ms)
+{
+	table->reached_ms = now_ms;
+	if (table->is_known && !table->is_down)
+		return;
+	table->is_known = true;
+	table->is_down = false;
+	table->since_ms = now_ms;
+	table->why[0] = '\0';
+	if (table->list_id == 0)
+		table->list_ms = now_ms;
+}
+
+static void connection_down(struct outside_table *table, const char *why,
+			    uint64_t now_ms)
+{
+	if (!table->is_known || !table->is_down) {
+		table->is_known = true;
+		table->is_down = true;
+		table->since_ms = now_ms;
+		table->probe_delay_ms = PROBE_FIRST_MS;
+	} else {
+		table->probe_delay_ms *= 2;
+		if (table->probe_delay_ms > PROBE_MAX_MS)
+			table->probe_delay_ms = PROBE_MAX_MS;
+	}
+	table->probe_ms = now_ms + table->probe_delay_ms;
+	snprintf(table->why, sizeof(table->why), "%s", why);
+}
+
+/* --- ends --- */
+
+/* What is left of an item that is refused or over. */
+static void item_settle(struct outside_table *table, struct outside_item *item)
+{
+	if (item->sent_id != 0)
+		return;
+	if (is_debt(item))
+		queue_join(table, item, OUTSIDE_DROP);
+	else if (item->state == OUTSIDE_OVER)
+		item_remove(table, item);
+}
+
+static void refuse(struct outside_table *table, struct outside_item *item,
+		   const char *why, bool may_exist, uint64_t now_ms)
+{
+	text_set(&item->reason, why, OUTSIDE_REASON_MAX);
+	item->deadline_ms = DEADLINE_NONE;
+	item->delay_ms = 0;
+	item_set(table, item, OUTSIDE_REFUSED, may_exist, now_ms);
+	table->counts.refused++;
+	table->ops->settled(table->ctx, item);
+	item_settle(table, item);
+}
+
+static void hold(struct outside_table *table, struct outside_item *item,
+		 const struct outside_end *end, uint64_t now_ms)
+{
+	uint64_t took_ms = now_ms - item->since_ms;
+
+	item->secret = memory_copy(end->secret, end->secret_size);
+	item->secret_size = (uint32_t)end->secret_size;
+	item->deadline_ms = DEADLINE_NONE;
+	item->delay_ms = 0;
+	table->counts.made++;
+	table->counts.make_ms_sum += took_ms;
+	if (took_ms > table->counts.make_ms_max)
+		table->counts.make_ms_max = took_ms;
+	item_set(table, item, OUTSIDE_HELD, true, now_ms);
+	table->ops->settled(table->ctx, item);
+}
+
+/* True: whether a creation was done is not known. */
+static bool is_unsure(int result)
+{
+	return result == -EAGAIN || result == -EPROTO || result == -EACCES;
+}
+
+static void make_done(struct outside_table *table, struct outside_item *item,
+		      const struct outside_end *end, uint64_t now_ms)
+{
+	bool may_exist = end->result == 0 || is_unsure(end->result);
+
+	if (item->state != OUTSIDE_WANTED) {
+		/* Too late: its job went on without, or has ended. */
+		table->counts.late++;
+		if (may_exist != item->may_exist)
+			item_set(table, item, item->state, may_exist, now_ms);
+		item_settle(table, item);
+	} else if (end->result == 0 && end->secret_size <= OUTSIDE_SECRET_MAX) {
+		hold(table, item, end, now_ms);
+	} else if (end->result == -EAGAIN && !end->is_reached) {
+		queue_join(table, item, OUTSIDE_MAKE);
+	} else if (end->result == -EAGAIN) {
+		retry_later(table, item, now_ms, RETRY_WANTED_MS);
+	} else {
+		refuse(table, item, end->text, may_exist, now_ms);
+	}
+}
+
+static void drop_done(struct outside_table *table, struct outside_item *item,
+		      const struct outside_end *end, uint64_t now_ms)
+{
+	if (end->result < 0 && end->result != -ENOENT) {
+		table->counts.failed++;
+		if (end->is_reached)
+			retry_later(table, item, now_ms, RETRY_FIRST_MS);
+		else
+			queue_join(table, item, OUTSIDE_DROP);
+		return;
+	}
+	table->counts.released++;
+	item_set(table, item, item->state, false, now_ms);
+	item_settle(table, item);
+}
+
+static void find_done(struct outside_table *table, struct outside_item *item,
+		      const struct outside_end *end, uint64_t now_ms)
+{
+	if (item->state != OUTSIDE_HELD) {
+		item_settle(table, item);
+		return;
+	}
+	if (end->result != -ENOENT)
+		return; /* it is there, or the next list looks again */
+	item->is_lost = true;
+	item_set(table, item, OUTSIDE_HELD, false, now_ms);
+	table->counts.vanished++;
+	table->ops->vanished(table->ctx, item);
+}
+
+static int id_compare(const void *a, const void *b)
+{
+	const uint64_t first = *(const uint64_t *)a;
+	const uint64_t second = *(const uint64_t *)b;
+
+	return first < second ? -1 : first > second;
+}
+
+/* Something of ours that is not as it should be. */
+static void found(struct outside_table *table, uint64_t grant_id,
+		  uint64_t now_ms)
+{
+	struct outside_item *item;
+
+	HASH_FIND(hh, table->items, &grant_id, sizeof(grant_id), item);
+	if (item == NULL) {
+		item = item_add(table, grant_id, OUTSIDE_OVER, true, now_ms);
+		item->request = memory_text("");
+		item->reason = memory_text("");
+		table->ops->store(table->ctx, item);
+	} else if (item->state == OUTSIDE_REFUSED && !item->may_exist) {
+		item_set(table, item, OUTSIDE_REFUSED, true, now_ms);
+	} else {
+		return;
+	}
+	table->counts.found++;
+	item_settle(table, item);
+}
+
+static void list_done(struct outside_table *table,
+		      const struct outside_end *end, uint64_t now_ms)
+{
+	_auto_(freep) uint64_t *ids = NULL;
+	struct outside_item *item, *next;
+
+	if (end->result < 0) {
+		table->counts.failed++;
+		return;
+	}
+	ids = memory_copy(end->grant_ids, end->count * sizeof(*ids));
+	qsort(ids, end->count, sizeof(*ids), id_compare);
+	HASH_ITER (hh, table->items, item, next) {
+		/* One that is younger than the list may not be on it. */
+		if (item->state != OUTSIDE_HELD || item->is_lost ||
+		    item->sent_id != 0 ||
+		    item->since_ms >= table->list_sent_ms ||
+		    bsearch(&item->grant_id, ids, end->count, sizeof(*ids),
+			    id_compare) != NULL)
+			continue;
+		queue_join(table, item, OUTSIDE_FIND);
+	}
+	for (size_t i = 0; i < end->count; i++)
+		found(table, ids[i], now_ms);
+}
+
+void outside_done(struct outside_table *table, uint64_t id,
+		  const struct outside_end *end, uint64_t now_ms)
+{
+	const bool is_list = id != 0 && id == table->list_id;
+	struct outside_item **slot = is_list ? NULL : sent_slot(table, id);
+	struct outside_item *item = slot != NULL ? *slot : NULL;
+
+	if (!is_list && item == NULL)
+		return;
+	table->in_flight--;
+	if (end->is_reached)
+		connection_up(table, now_ms);
+	else
+		connection_down(table, end->text, now_ms);
+	if (is_list) {
+		table->list_id = 0;
+		list_done(table, end, now_ms);
+	} else {
+		*slot = NULL;
+		item->sent_id = 0;
+		if (item->verb == OUTSIDE_MAKE)
+			make_done(table, item, end, now_ms);
+		else if (item->verb == OUTSIDE_DROP)
+			drop_done(table, item, end, now_ms);
+		else
+			find_done(table, item, end, now_ms);
+	}
+	pump(table, now_ms);
+}
+
+/* --- what jobs want --- */
+
+void outside_want(struct outside_table *table, uint64_t grant_id,
+		  const char *request, uint64_t now_ms, uint32_t wait_ms)
+{
+	struct outside_item *item =
+		item_add(table, grant_id, OUTSIDE_WANTED, false, now_ms);
+	char why[OUTSIDE_REASON_MAX + 1];
+
+	item->request = memory_text(request);
+	item->reason = memory_text("");
+	deadline_set(table, item, now_ms + wait_ms);
+	table->ops->store(table->ctx, item);
+	if (table->is_down && now_ms - table->since_ms >= wait_ms) {
+		snprintf(
+			why, sizeof(why), "down for %llu s: %.400s",
+			(unsigned long long)((now_ms - table->since_ms) / 1000),
+			table->why);
+		refuse(table, item, why, false, now_ms);
+		return;
+	}
+	queue_join(table, item, OUTSIDE_MAKE);
+	pump(table, now_ms);
+}
+
+void outside_release(struct outside_table *table, uint64_t grant_id,
+		     uint64_t now_ms)
+{
+	struct outside_item *item;
+
+	HASH_FIND(hh, table->items, &grant_id, sizeof(grant_id), item);
+	if (item == NULL || item->state == OUTSIDE_OVER)
+		return;
+	list_leave(table, item);
+	item->deadline_ms = DEADLINE_NONE;
+	item->delay_ms = 0;
+	if (item->secret != NULL)
+		explicit_bzero(item->secret, item->secret_size);
+	item->secret_size = 0;
+	item_set(table, item, OUTSIDE_OVER, item->may_exist, now_ms);
+	item_settle(table, item);
+	pump(table, now_ms);
+}
+
+/* --- time --- */
+
+uint64_t outside_deadline_ms(const struct outside_table *table)
+{
+	uint64_t at_ms = table->waiting_ms;
+
+	if (table->wanted_ms < at_ms)
+		at_ms = table->wanted_ms;
+	if (table->is_down && table->in_flight == 0 && table->probe_ms < at_ms)
+		at_ms = table->probe_ms;
+	if (table->list_id == 0 && !table->is_down &&
+	    table->in_flight < OUTSIDE_IN_FLIGHT && table->list_ms < at_ms)
+		at_ms = table->list_ms;
+	return at_ms;
+}
+
+static void waiting_tick(struct outside_table *table, uint64_t now_ms)
+{
+	struct outside_item *item, *next;
+
+	if (now_ms < table->waiting_ms)
+		return;
+	table->waiting_ms = DEADLINE_NONE;
+	DL_FOREACH_SAFE (table->waiting, item, next) {
+		if (item->due_ms <= now_ms)
+			queue_join(table, item, item->verb);
+		else if (item->due_ms < table->waiting_ms)
+			table->waiting_ms = item->due_ms;
+	}
+}
+
+static void wanted_tick(struct outside_table *table, uint64_t now_ms)
+{
+	struct outside_item *item, *next;
+	char why[OUTSIDE_REASON_MAX + 1];
+
+	if (now_ms < table->wanted_ms)
+		return;
+	table->wanted_ms = DEADLINE_NONE;
+	HASH_ITER (hh, table->items, item, next) {
+		if (item->deadline_ms > now_ms) {
+			if (item->deadline_ms < table->wanted_ms)
+				table->wanted_ms = item->deadline_ms;
+			continue;
+		}
+		snprintf(why, sizeof(why), "no answer in %llu ms%s%.400s",
+			 (unsigned long long)(now_ms - item->since_ms),
+			 table->is_down ? ": " : "",
+			 table->is_down ? table->why : "");
+		list_leave(table, item);
+		refuse(table, item, why, item->may_exist, now_ms);
+	}
+}
+
+void outside_tick(struct outside_table *table, uint64_t now_ms)
+{
+	waiting_tick(table, now_ms);
+	wanted_tick(table, now_ms);
+	pump(table, now_ms);
+}
+
+uint64_t outside_oldest_debt_ms(const struct outside_table *table)
+{
+	const struct outside_item *item, *next;
+	uint64_t at_ms = DEADLINE_NONE;
+
+	HASH_ITER (hh, table->items, item, next)
+		if (is_debt(item) && item->since_ms < at_ms)
+			at_ms = item->since_ms;
+	return at_ms;
+}
+
+/* --- life --- */
+
+void outside_init(struct outside_table *table, const struct outside_ops *ops,
+		  void *ctx, uint64_t first_id)
+{
+	*table = (struct outside_table){
+		.ops = ops,
+		.ctx = ctx,
+		.next_id = first_id,
+		.waiting_ms = DEADLINE_NONE,
+		.wanted_ms = DEADLINE_NONE,
+		.list_ms = DEADLINE_NONE,
+	};
+}
+
+void outside_fini(struct outside_table *table)
+{
+	struct outside_item *item, *next;
+
+	HASH_ITER (hh, table->items, item, next) {
+		HASH_DEL(table->items, item);
+		item_free(item);
+	}
+}
+
+int outside_load(struct outside_table *table, const struct outside_item *row)
+{
+	struct outside_item *item;
+
+	if (outside_find(table, row->grant_id) != NULL)
+		return -EEXIST;
+	/* A creation may have been sent, and nobody knows. */
+	item = item_add(table, row->grant_id, row->state,
+			row->may_exist || row->state == OUTSIDE_WANTED, 0);
+	item->is_lost = row->is_lost;
+	item->request = row->request;
+	item->reason = row->reason;
+	item->secret = row->secret;
+	item->secret_size = row->secret_size;
+	return 0;
+}
+
+void outside_start(struct outside_table *table, uint64_t now_ms,
+		   uint32_t wait_ms)
+{
+	struct outside_item *item, *next;
+
+	table->list_ms = now_ms;
+	HASH_ITER (hh, table->items, item, next) {
+		item->since_ms = now_ms;
+		if (item->state == OUTSIDE_WANTED) {
+			deadline_set(table, item, now_ms + wait_ms);
+			queue_join(table, item, OUTSIDE_MAKE);
+		} else if (item->state >= OUTSIDE_REFUSED) {
+			item_settle(table, item);
+		}
+	}
+	pump(table, now_ms);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * External reservations: what a job's lane has outside of the nodes, at a
+ * fabric manager. One table for each interconnect that wants some; an item is
+ * the reservation of one grant.
+ *
+ *	wanted --> held ----> over --> gone
+ *	    \----> refused --/
+ *
+ * An item that is over, or refused, and may exist outside is a debt: it is
+ * released, tried again for as long as it takes. It holds back nothing of the
+ * job. Requests of one item never overlap, so that nothing overtakes.
+ *
+ * The table sends nothing and stores nothing itself. The caller lets a request
+ * out only when the rows that were given out before it are on disk.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/hash.h"
+
+#define OUTSIDE_REQUEST_MAX 255  /* bytes of what a driver asks for */
+#define OUTSIDE_REASON_MAX  511  /* bytes */
+#define OUTSIDE_SECRET_MAX  8192 /* bytes */
+#define OUTSIDE_IN_FLIGHT   16   /* requests at once */
+
+enum outside_state {
+	OUTSIDE_WANTED,
+	OUTSIDE_HELD,
+	OUTSIDE_REFUSED, /* the job goes on without, or fails */
+	OUTSIDE_OVER,    /* its job has ended, or is not known */
+	OUTSIDE_STATE_COUNT,
+};
+
+enum outside_verb {
+	OUTSIDE_MAKE, /* one that exists is taken over */
+	OUTSIDE_DROP, /* none is success */
+	OUTSIDE_FIND, /* -ENOENT: there is none */
+	OUTSIDE_LIST, /* of all grants */
+};
+
+/* The row of an item; texts are never NULL. */
+struct outside_item {
+	uint64_t grant_id;
+	uint8_t state; /* enum outside_state */
+	bool may_exist;
+	bool is_lost; /* it was held, and has vanished */
+	char *request;
+	char *reason; /* why it was refused */
+	uint8_t *secret;
+	uint32_t secret_size;
+
+	/* Not in the row. */
+	uint64_t sent_id; /* request under way; 0: none */
+	uint64_t sent_ms;
+	uint64_t since_ms;    /* in this state */
+	uint64_t deadline_ms; /* WANTED: then it is refused */
+	uint64_t due_ms;      /* in the list of those that wait */
+	uint32_t delay_ms;
+	uint8_t list; /* where it is */
+	uint8_t verb; /* what is to be sent, or was */
+	struct outside_item *prev, *next;
+	UT_hash_handle hh;
+};
+
+struct outside_request {
+	uint64_t id; /* comes back; unique for ever */
+	enum outside_verb verb;
+	uint64_t grant_id; /* 0: of OUTSIDE_LIST */
+	const char *text;  /* of OUTSIDE_MAKE */
+};
+
+/* How a request ended. Borrowed. */
+struct outside_end {
+	/*
+	 * 0; -ENOENT; -EAGAIN: it may have been done. Anything else is a
+	 * refusal: it was not done, but for -EPROTO and -EACCES, after which
+	 * that is not known.
+	 */
+	int result;
+	bool is_reached; /* there was an answer */
+	const char *text;
+	const uint8_t *secret; /* of OUTSIDE_MAKE */
+	size_t secret_size;
+	const uint64_t *grant_ids; /* of OUTSIDE_LIST, those of ours */
+	size_t count;
+};
+
+struct outside_ops {
+	void (*store)(void *ctx, const struct outside_item *item);
+	void (*erase)(void *ctx, uint64_t grant_id);
+	void (*send)(void *ctx, const struct outside_request *request);
+	/* It is held or refused now. */
+	void (*settled)(void *ctx, const struct outside_item *item);
+	/* It was held by a live job, and is not there any more. */
+	void (*vanished)(void *ctx, const struct outside_item *item);
+};
+
+struct outside_counts {
+	uint64_t made, refused, late, released, found, vanished, failed;
+	/* Time of those that were made. */
+	uint64_t make_ms_sum, make_ms_max;
+};
+
+struct outside_table {
+	const struct outside_ops *ops;
+	void *ctx;
+	struct outside_item *items; /* by grant id */
+	uint64_t next_id;
+	/* Due now, by what is sent; and those that are tried again later. */
+	struct outside_item *queues[4];
+	struct outside_item *waiting;
+	uint64_t waiting_ms; /* not before this one of them is due */
+	struct outside_item *sent[OUTSIDE_IN_FLIGHT]; /* under way, or NULL */
+	uint32_t in_flight;                           /* with the list */
+	uint64_t wanted_ms; /* no deadline is before it */
+	uint32_t state_counts[OUTSIDE_STATE_COUNT];
+	uint32_t debt_count;
+	uint32_t item_count;
+	/* The connection. */
+	bool is_known; /* there was an end already */
+	bool is_down;
+	uint64_t since_ms; /* it is up or down */
+	uint64_t reached_ms;
+	uint64_t probe_ms; /* down: when one request is let out */
+	uint32_t probe_delay_ms;
+	char why[OUTSIDE_REASON_MAX + 1]; /* it is down */
+	/* The list. */
+	uint64_t list_ms; /* when it is due */
+	uint64_t list_id; /* under way; 0: none */
+	uint64_t list_sent_ms;
+	struct outside_counts counts;
+};
+
+/* first_id: of requests; above that of any table before. */
+void outside_init(struct outside_table *table, const struct outside_ops *ops,
+		  void *ctx, uint64_t first_id);
+void outside_fini(struct outside_table *table);
+
+/*
+ * Take up an item of the journal, before outside_start. The texts and the
+ * secret are taken. -EEXIST.
+ */
+int outside_load(struct outside_table *table, const struct outside_item *row);
+/* wait_ms: how long a job waits for one that is wanted. */
+void outside_start(struct outside_table *table, uint64_t now_ms,
+		   uint32_t wait_ms);
+
+/*
+ * Ask for one. It is refused at once when the connection has been down for
+ * longer than a job would wait.
+ */
+void outside_want(struct outside_table *table, uint64_t grant_id,
+		  const char *request, uint64_t now_ms, uint32_t wait_ms);
+/* The grant is released: what there is becomes a debt. None is allowed. */
+void outside_release(struct outside_table *table, uint64_t grant_id,
+		     uint64_t now_ms);
+const struct outside_item *outside_find(const struct outside_table *table,
+					uint64_t grant_id);
+
+/* How a request ended; one that is not known is of an earlier table. */
+void outside_done(struct outside_table *table, uint64_t id,
+		  const struct outside_end *end, uint64_t now_ms);
+
+uint64_t outside_deadline_ms(const struct outside_table *table);
+void outside_tick(struct outside_table *table, uint64_t now_ms);
+/* When the oldest debt was made; DEADLINE_NONE: there is none. */
+uint64_t outside_oldest_debt_ms(const struct outside_table *table);
