@@ -158,15 +158,12 @@ static int on_row(void *arg, const struct store_row *row)
 static int load_core(struct store *store, struct core *core,
 		     struct fairlead_error *ret_error)
 {
-	static const enum store_table tables[] = { STORE_META, STORE_NODE,
-						   STORE_JOB, STORE_PART,
-						   STORE_TOMBSTONE };
 	struct load load = { .core = core, .error = ret_error };
 	int result = 0;
 
 	for (size_t i = 0;
-	     i < sizeof(tables) / sizeof(tables[0]) && result == 0; i++)
-		result = store_scan(store, tables[i], on_row, &load, ret_error);
+	     i < STORE_LOAD_COUNT && result == 0; i++)
+		result = store_scan(store, store_load_order[i], on_row, &load, ret_error);
 	return result;
 }
 

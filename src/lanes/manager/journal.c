@@ -30,15 +30,12 @@ static int on_row(void *arg, const struct store_row *row)
 static int journal_load(struct store *store, struct engine *engine,
 			struct fairlead_error *ret_error)
 {
-	static const enum store_table tables[] = { STORE_META, STORE_NODE,
-						   STORE_JOB, STORE_PART,
-						   STORE_TOMBSTONE };
 	struct fairlead_error error = { 0 };
 	struct load load = { .engine = engine, .error = &error };
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+	for (size_t i = 0; i < STORE_LOAD_COUNT; i++) {
 		int result =
-			store_scan(store, tables[i], on_row, &load, ret_error);
+			store_scan(store, store_load_order[i], on_row, &load, ret_error);
 
 		if (result < 0)
 			return error.code == 0

@@ -270,6 +270,7 @@ static void row_name(const struct store_row *row, char *name, size_t capacity)
 		[STORE_META] = "meta",   [STORE_JOB] = "job",
 		[STORE_PART] = "part",   [STORE_TOMBSTONE] = "tombstone",
 		[STORE_EVENT] = "event", [STORE_NODE] = "node",
+		[STORE_OUTSIDE] = "outside",
 	};
 	const char *table =
 		row->table < STORE_TABLE_COUNT ? tables[row->table] : "unknown";

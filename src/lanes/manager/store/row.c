@@ -197,6 +197,16 @@ static const struct {
 	[STORE_NODE] = { "node", FIELD_KEY | FIELD_BODY, false,
 			 "node(name, body, digest) VALUES(?3, ?4, ?5)",
 			 "0, 0, name, body", "name = ?3", "name" },
+	[STORE_OUTSIDE] = { "outside", FIELD_ID | FIELD_KEY | FIELD_BODY, false,
+			    "outside(grant_id, driver, body, digest) "
+			    "VALUES(?1, ?3, ?4, ?5)",
+			    "grant_id, 0, driver, body", "grant_id = ?1",
+			    "grant_id" },
+};
+
+const enum store_table store_load_order[STORE_LOAD_COUNT] = {
+	STORE_META, STORE_NODE,      STORE_JOB,
+	STORE_PART, STORE_TOMBSTONE, STORE_OUTSIDE,
 };
 
 static char *statement_text(enum store_table table, enum statement which)

@@ -25,8 +25,13 @@ enum store_table {
 	STORE_TOMBSTONE,
 	STORE_EVENT, /* id: grant id, sub: rising; body: one JSON line */
 	STORE_NODE,  /* key: node name, body: the record */
+	STORE_OUTSIDE, /* id: grant id, key: driver name, body: the record */
 	STORE_TABLE_COUNT,
 };
+
+/* The tables that a core is made of, in the order in which it loads them. */
+#define STORE_LOAD_COUNT 6
+extern const enum store_table store_load_order[STORE_LOAD_COUNT];
 
 enum store_verb {
 	STORE_PUT,    /* insert or replace */

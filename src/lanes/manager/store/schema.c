@@ -42,7 +42,10 @@ static const char *const upgrades[] = {
 	" PRIMARY KEY(grant_id, number)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE node("
 	" name TEXT PRIMARY KEY, body BLOB NOT NULL,"
-	" digest INTEGER NOT NULL) STRICT, WITHOUT ROWID;",
+	" digest INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE outside("
+	" grant_id INTEGER PRIMARY KEY, driver TEXT NOT NULL,"
+	" body BLOB NOT NULL, digest INTEGER NOT NULL) STRICT;",
 };
 
 #define VERSION ((int)(sizeof(upgrades) / sizeof(upgrades[0])))
@@ -250,7 +253,7 @@ int store_schema_check(struct store *store, struct fairlead_error *ret_error)
 	static const char *const checks[] = {
 		"PRAGMA quick_check(meta)", "PRAGMA quick_check(job)",
 		"PRAGMA quick_check(part)", "PRAGMA quick_check(tombstone)",
-		"PRAGMA quick_check(node)",
+		"PRAGMA quick_check(node)", "PRAGMA quick_check(outside)",
 	};
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {

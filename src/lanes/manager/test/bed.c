@@ -17,16 +17,13 @@
 static int load_journal(struct bed *bed, struct engine *engine,
 			struct fairlead_error *ret_error)
 {
-	static const enum store_table tables[] = { STORE_META, STORE_NODE,
-						   STORE_JOB, STORE_PART,
-						   STORE_TOMBSTONE };
 	struct bed_row *entry;
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+	for (size_t i = 0; i < STORE_LOAD_COUNT; i++) {
 		DL_FOREACH (bed->journal, entry) {
 			int result = 0;
 
-			if (entry->row.table == tables[i])
+			if (entry->row.table == store_load_order[i])
 				result = engine_load(engine, &entry->row,
 						     ret_error);
 			if (result < 0)

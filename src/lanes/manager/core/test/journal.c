@@ -80,14 +80,11 @@ static int order(const struct journal_row *left,
 void journal_each(struct journal_row **journal,
 		  void (*fn)(struct journal_row *row, void *arg), void *arg)
 {
-	static const enum store_table tables[] = { STORE_META, STORE_NODE,
-						   STORE_JOB, STORE_PART,
-						   STORE_TOMBSTONE };
 	struct journal_row *row, *next;
 
 	HASH_SORT(*journal, order);
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+	for (size_t i = 0; i < STORE_LOAD_COUNT; i++)
 		HASH_ITER (hh, *journal, row, next)
-			if (row->table == tables[i])
+			if (row->table == store_load_order[i])
 				fn(row, arg);
 }
