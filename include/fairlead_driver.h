@@ -38,27 +38,29 @@
 extern "C" {
 #endif
 
-#define FAIRLEAD_DRIVER_ABI       4
+#define FAIRLEAD_DRIVER_ABI         5
 
-#define FAIRLEAD_DRIVER_NAME_MAX  15   /* bytes, without the zero */
-#define FAIRLEAD_POOL_NAME_MAX    15   /* bytes, without the zero */
-#define FAIRLEAD_POOLS_MAX        4    /* pools of one driver */
-#define FAIRLEAD_LANE_IDS_MAX     16   /* identifiers of one lane */
-#define FAIRLEAD_OPTIONS_MAX      511  /* bytes, without the zero */
-#define FAIRLEAD_JOB_NAME_MAX     64   /* bytes, without the zero */
-#define FAIRLEAD_RECORD_MAX       2048 /* bytes of a lane's record on a node */
-#define FAIRLEAD_OBJECT_IDS_MAX   4    /* identifiers shown of one object */
-#define FAIRLEAD_RESOURCES_MAX    12   /* kinds of resources of a device */
-#define FAIRLEAD_REASON_MAX       127  /* bytes, without the zero */
-#define FAIRLEAD_SUMMARY_MAX      255  /* bytes, without the zero */
-#define FAIRLEAD_PLACE_MAX        128  /* bytes of a node's place */
-#define FAIRLEAD_MEMBERS_MAX      131072  /* bytes of a lane's members */
-#define FAIRLEAD_POSITIONS_MAX    65536   /* positions of a pool of runs */
-#define FAIRLEAD_RUN_IDS_MAX      4096    /* limit of such a pool */
-#define FAIRLEAD_FILE_MAX         1048576 /* bytes of a file of a setting */
-#define FAIRLEAD_SECRET_MAX       256     /* random bytes of one lane */
-#define FAIRLEAD_SECRET_NODES_MAX 1024    /* nodes of a lane with secrets */
-#define FAIRLEAD_PACKED_MAX       16128   /* bytes that `pack` makes of them */
+#define FAIRLEAD_DRIVER_NAME_MAX    15   /* bytes, without the zero */
+#define FAIRLEAD_POOL_NAME_MAX      15   /* bytes, without the zero */
+#define FAIRLEAD_POOLS_MAX          4    /* pools of one driver */
+#define FAIRLEAD_LANE_IDS_MAX       16   /* identifiers of one lane */
+#define FAIRLEAD_OPTIONS_MAX        511  /* bytes, without the zero */
+#define FAIRLEAD_JOB_NAME_MAX       64   /* bytes, without the zero */
+#define FAIRLEAD_RECORD_MAX         2048 /* bytes of a lane's record on a node */
+#define FAIRLEAD_OBJECT_IDS_MAX     4    /* identifiers shown of one object */
+#define FAIRLEAD_RESOURCES_MAX      12   /* kinds of resources of a device */
+#define FAIRLEAD_REASON_MAX         127  /* bytes, without the zero */
+#define FAIRLEAD_SUMMARY_MAX        255  /* bytes, without the zero */
+#define FAIRLEAD_PLACE_MAX          128  /* bytes of a node's place */
+#define FAIRLEAD_MEMBERS_MAX        131072  /* bytes of a lane's members */
+#define FAIRLEAD_POSITIONS_MAX      65536   /* positions of a pool of runs */
+#define FAIRLEAD_RUN_IDS_MAX        4096    /* limit of such a pool */
+#define FAIRLEAD_FILE_MAX           1048576 /* bytes of a file of a setting */
+#define FAIRLEAD_SECRET_MAX         256     /* random bytes of one lane */
+#define FAIRLEAD_SECRET_NODES_MAX   1024    /* nodes of a lane with secrets */
+#define FAIRLEAD_PACKED_MAX         16128 /* bytes that `pack` makes of them */
+#define FAIRLEAD_OUTSIDE_MAX        255   /* bytes of an external request */
+#define FAIRLEAD_OUTSIDE_SECRET_MAX 8192  /* bytes of its secret */
 
 /*
  * A pool of identifiers that the driver wants the core to keep. An identifier
@@ -119,6 +121,21 @@ struct fairlead_plan {
 	char reason[FAIRLEAD_REASON_MAX + 1];
 	/* Checked and completed options, for the nodes. */
 	char options[FAIRLEAD_OPTIONS_MAX + 1];
+	/*
+	 * An external reservation that the lane wants besides, in the words of
+	 * its backend, such as the number of multicast trees; "": none. The
+	 * job's apply waits for it (`outside`). When it is refused the apply
+	 * fails, or the job goes on without it, with a warning.
+	 */
+	char outside[FAIRLEAD_OUTSIDE_MAX + 1];
+	bool is_outside_fatal;
+};
+
+/* What the manager needs to know of external reservations. */
+struct fairlead_outside {
+	uint32_t wait_ms; /* of a job's apply */
+	/* A live job whose reservation vanishes fails, or is warned. */
+	bool is_loss_fatal;
 };
 
 /* A job's lane: what was reserved, as both halves see it. */
@@ -169,6 +186,9 @@ struct fairlead_pack {
 	const uint32_t *tasks; /* one entry a node */
 	const uint8_t *secret; /* as many bytes as the plan wanted */
 	size_t secret_size;
+	/* Of its external reservation; NULL and 0: it has none. */
+	const uint8_t *outside;
+	size_t outside_size;
 };
 
 /*
@@ -241,6 +261,9 @@ struct fairlead_manager_ops {
 	int (*pack)(void *state, const struct fairlead_pack *pack,
 		    uint8_t **ret_bytes, size_t *ret_size,
 		    struct fairlead_error *ret_error);
+
+	/* Optional; there when a plan can have an external reservation. */
+	void (*outside)(void *state, struct fairlead_outside *ret_outside);
 };
 
 /* A device of this node, and how much of each resource is spoken for. */

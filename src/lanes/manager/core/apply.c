@@ -149,6 +149,31 @@ static void ask_nodes(struct core *core, struct job *job,
 	core_fanout_apply(core, job, members, sealed);
 }
 
+/* False: its external reservation is awaited, or refused, so that it fails. */
+static bool is_outside_settled(struct core *core, struct job *job)
+{
+	const struct outside_item *item = core_outside_find(core, job);
+	struct fairlead_error error;
+	char text[OUTSIDE_REASON_MAX + 64];
+
+	if (item == NULL || item->state == OUTSIDE_HELD)
+		return true;
+	if (item->state == OUTSIDE_WANTED) {
+		run_of(job)->is_gated = true;
+		return false;
+	}
+	snprintf(text, sizeof(text), "no external reservation: %s",
+		 item->reason);
+	if (item->is_fatal) {
+		error_set(&error, -EAGAIN, "%s", text);
+		refuse(core, job, &error);
+		return false;
+	}
+	for (uint32_t i = 0; i < job->part_count; i++)
+		groups_add(&run_of(job)->warnings, 0, text, job->parts[i].node);
+	return true;
+}
+
 static void begin(struct core *core, struct job *job)
 {
 	struct apply_run *run = run_of(job);
@@ -156,6 +181,8 @@ static void begin(struct core *core, struct job *job)
 	struct core_members members;
 	struct fairlead_error error;
 
+	if (!is_outside_settled(core, job))
+		return;
 	run->started_ms = core_now_ms(core);
 	if (!job->has_lane) {
 		succeed(core, job);
@@ -176,12 +203,22 @@ static void begin(struct core *core, struct job *job)
 		refuse(core, job, &error);
 		return;
 	}
-	if (core_secret_seal(core, job, &sealed, &error) < 0)
+	if (core_secret_seal(core, job, core_outside_find(core, job), &sealed,
+			     &error) < 0)
 		refuse(core, job, &error);
 	else
 		ask_nodes(core, job, &members, &sealed);
 	writer_fini(&sealed);
 	free(members.bytes);
+}
+
+void core_apply_go_on(struct core *core, struct job *job)
+{
+	if (job->state != JOB_RESERVED || job->apply_run == NULL ||
+	    !job->apply_run->is_gated)
+		return;
+	job->apply_run->is_gated = false;
+	begin(core, job);
 }
 
 /* --- the end of the fan-out --- */
@@ -388,7 +425,7 @@ void core_apply(struct core *core, const struct core_caller *caller,
 				 "the grant was released (%s)",
 				 job_reason_name(job->reason));
 	} else {
-		is_first = job->state == JOB_RESERVED;
+		is_first = job->state == JOB_RESERVED && job->apply_run == NULL;
 		wait(core, job, token);
 		if (is_first)
 			begin(core, job);

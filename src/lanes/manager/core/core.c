@@ -48,6 +48,7 @@ int core_create(const struct core_config *config, const struct core_ops *ops,
 	core->grace_at_ms = DEADLINE_NONE;
 	core->reports_at_ms = DEADLINE_NONE;
 	core->notify_at_ms = DEADLINE_NONE;
+	core_outside_init(core);
 	nodes_init(&core->nodes);
 	jobs_init(&core->jobs);
 	tombstones_init(&core->tombstones, CORE_TOMBSTONES_MAX,
@@ -103,6 +104,7 @@ void core_destroy(struct core *core)
 	runs_free(core);
 	lists_free(core);
 	core_loaded_free(core);
+	core_outside_fini(core);
 	jobs_fini(&core->jobs);
 	nodes_fini(&core->nodes);
 	tombstones_fini(&core->tombstones);
@@ -201,6 +203,7 @@ int core_start(struct core *core, uint64_t epoch, bool is_recovery,
 	else
 		core_recovery_resume(core);
 	core_notify_resume(core);
+	core_outside_start(core);
 	resume_collect(core);
 	resume(core);
 	return 0;
@@ -217,6 +220,8 @@ uint64_t core_deadline_ms(const struct core *core)
 		first_ms = core->grace_at_ms;
 	if (core->resume_next < core->resume_count)
 		return 0;
+	if (core_outside_deadline_ms(core) < first_ms)
+		first_ms = core_outside_deadline_ms(core);
 	return retry_ms < first_ms ? retry_ms : first_ms;
 }
 
@@ -228,6 +233,7 @@ void core_tick(struct core *core)
 	core_grace_tick(core, now_ms);
 	core_retry_tick(core, now_ms);
 	core_notify_tick(core, now_ms);
+	core_outside_tick(core, now_ms);
 }
 
 /* --- recovery --- */

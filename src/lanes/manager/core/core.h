@@ -118,6 +118,15 @@ struct core_fanout {
 	size_t sealed_size;
 };
 
+/* What is asked of the backend of an interconnect. Borrowed. */
+struct core_outside_request {
+	uint64_t id; /* comes back in core_outside_done */
+	const char *driver;
+	uint8_t verb;      /* enum outside_verb, core/outside.h */
+	uint64_t grant_id; /* 0: of a list */
+	const char *text;
+};
+
 /* A lane's secrets, for the nodes of its grant and nobody else. Borrowed. */
 struct core_secrets {
 	uint64_t grant_id;
@@ -170,6 +179,8 @@ struct core_ops {
 	 */
 	void (*notify)(void *ctx, uint64_t id, const char *node,
 		       bool is_drained, const char *reason);
+	/* Send it to the driver's backend. */
+	void (*outside)(void *ctx, const struct core_outside_request *request);
 	/* Query a node that is up soon (core_observe). */
 	void (*look)(void *ctx, const char *node);
 	/*
@@ -227,6 +238,11 @@ void core_tick(struct core *core);
  */
 int core_configure(struct core *core, const struct core_config *config,
 		   char **ret_changes, struct fairlead_error *ret_error);
+
+/* How a request of ops->outside has ended. */
+struct outside_end; /* core/outside.h */
+void core_outside_done(struct core *core, uint64_t id,
+		       const struct outside_end *end);
 
 /* --- what clients ask; each is answered by ops->reply with the token --- */
 

@@ -266,7 +266,6 @@ char *core_nodes_text(const struct core *core, const struct job *job,
 void core_secret_draw(struct core *core, struct job *job, uint32_t size)
 {
 	assert(size <= FAIRLEAD_SECRET_MAX);
-	assert(job->part_count <= FAIRLEAD_SECRET_NODES_MAX);
 	assert(core_interconnect(core, job)->driver->manager->pack != NULL);
 	job->secret = memory_array(size, 1);
 	job->secret_size = size;
@@ -275,7 +274,8 @@ void core_secret_draw(struct core *core, struct job *job, uint32_t size)
 
 /* The driver's work; the caller wipes and frees *ret_bytes. */
 static int pack(struct core *core, const struct job *job,
-		const char *const *nodes, uint8_t **ret_bytes, size_t *ret_size,
+		const struct outside_item *outside, const char *const *nodes,
+		uint8_t **ret_bytes, size_t *ret_size,
 		struct fairlead_error *error)
 {
 	static const struct fairlead_run none[FAIRLEAD_POOLS_MAX];
@@ -291,6 +291,10 @@ static int pack(struct core *core, const struct job *job,
 		.secret_size = job->secret_size,
 	};
 
+	if (outside != NULL && outside->state == OUTSIDE_HELD) {
+		wanted.outside = outside->secret;
+		wanted.outside_size = outside->secret_size;
+	}
 	/* It was checked on arrival. */
 	if (runs_parse(job->tasks, job->part_count, &tasks, NULL) < 0)
 		abort();
@@ -304,7 +308,8 @@ static int pack(struct core *core, const struct job *job,
 }
 
 int core_secret_seal(struct core *core, const struct job *job,
-		     struct writer *writer, struct fairlead_error *ret_error)
+		     const struct outside_item *outside, struct writer *writer,
+		     struct fairlead_error *ret_error)
 {
 	_auto_(freep) const char **names = NULL;
 	struct core_secrets secrets = {
@@ -319,14 +324,16 @@ int core_secret_seal(struct core *core, const struct job *job,
 	if (job->secret == NULL)
 		return 0;
 	names = core_node_names(core, job);
-	result =
-		pack(core, job, names, &bytes, &secrets.packed_size, ret_error);
+	result = pack(core, job, outside, names, &bytes, &secrets.packed_size,
+		      ret_error);
 	if (result < 0)
 		return result;
 	assert(secrets.packed_size <= FAIRLEAD_PACKED_MAX);
 	secrets.nodes = names;
 	secrets.packed = bytes;
-	core->ops->seal(core->ops_ctx, &secrets, writer);
+	/* Until there is an external reservation, it may be nothing. */
+	if (secrets.packed_size > 0)
+		core->ops->seal(core->ops_ctx, &secrets, writer);
 	sodium_memzero(bytes, secrets.packed_size);
 	free(bytes);
 	return 0;
@@ -356,7 +363,7 @@ bool core_grant_answer(struct core *core, const struct job *job,
 	struct fairlead_error error;
 	struct writer sealed = { 0 };
 	struct json_text text;
-	int result = core_secret_seal(core, job, &sealed, &error);
+	int result = core_secret_seal(core, job, NULL, &sealed, &error);
 
 	if (result < 0) {
 		core_reply_failed(core, token, result, "release it", error.text,

@@ -68,10 +68,12 @@ char *core_nodes_text(const struct core *core, const struct job *job,
 void core_secret_draw(struct core *core, struct job *job, uint32_t size);
 /*
  * Append the job's secrets, sealed to its nodes; nothing where it has none.
- * -EINVAL with the driver's text.
+ * outside: its external reservation, for an apply, or NULL. -EINVAL with the
+ * driver's text.
  */
 int core_secret_seal(struct core *core, const struct job *job,
-		     struct writer *writer, struct fairlead_error *ret_error);
+		     const struct outside_item *outside, struct writer *writer,
+		     struct fairlead_error *ret_error);
 
 /*
  * Answer with the members of a reserve: grant, grant_id, public. False: its
@@ -166,3 +168,23 @@ void core_grace_end(struct core *core, struct job *job);
 void core_grace_settle(struct core *core, struct job *job);
 void core_grace_node_lost(struct core *core, const struct node *node);
 void core_grace_tick(struct core *core, uint64_t now_ms);
+
+/* --- external.c: what a lane has outside of the nodes --- */
+
+void core_outside_init(struct core *core);
+void core_outside_fini(struct core *core);
+int core_outside_load(struct core *core, const struct store_row *row,
+		      struct fairlead_error *error);
+void core_outside_start(struct core *core);
+/* The job is on its way to the journal, and its driver wants one. */
+void core_outside_want(struct core *core, const struct job *job,
+		       const struct fairlead_plan *plan);
+/* The job is over. */
+void core_outside_release(struct core *core, const struct job *job);
+/* The job's, or NULL. */
+const struct outside_item *core_outside_find(const struct core *core,
+					     const struct job *job);
+uint64_t core_outside_deadline_ms(const struct core *core);
+void core_outside_tick(struct core *core, uint64_t now_ms);
+/* The job's apply waited for it, which is held or refused now. */
+void core_apply_go_on(struct core *core, struct job *job);

@@ -290,6 +290,7 @@ int core_load(struct core *core, const struct store_row *row,
 		[STORE_META] = meta_load, [STORE_JOB] = job_load,
 		[STORE_PART] = part_load, [STORE_TOMBSTONE] = tombstone_load,
 		[STORE_NODE] = node_load,
+		[STORE_OUTSIDE] = core_outside_load,
 	};
 	struct fairlead_error error = { 0 };
 	char name[128];

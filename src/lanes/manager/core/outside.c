@@ -456,12 +456,14 @@ void outside_done(struct outside_table *table, uint64_t id,
 /* --- what jobs want --- */
 
 void outside_want(struct outside_table *table, uint64_t grant_id,
-		  const char *request, uint64_t now_ms, uint32_t wait_ms)
+		  const char *request, bool is_fatal, uint64_t now_ms,
+		  uint32_t wait_ms)
 {
 	struct outside_item *item =
 		item_add(table, grant_id, OUTSIDE_WANTED, false, now_ms);
 	char why[OUTSIDE_REASON_MAX + 1];
 
+	item->is_fatal = is_fatal;
 	item->request = memory_text(request);
 	item->reason = memory_text("");
 	deadline_set(table, item, now_ms + wait_ms);
@@ -604,6 +606,7 @@ int outside_load(struct outside_table *table, const struct outside_item *row)
 	item = item_add(table, row->grant_id, row->state,
 			row->may_exist || row->state == OUTSIDE_WANTED, 0);
 	item->is_lost = row->is_lost;
+	item->is_fatal = row->is_fatal;
 	item->request = row->request;
 	item->reason = row->reason;
 	item->secret = row->secret;

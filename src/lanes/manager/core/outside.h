@@ -48,7 +48,8 @@ struct outside_item {
 	uint64_t grant_id;
 	uint8_t state; /* enum outside_state */
 	bool may_exist;
-	bool is_lost; /* it was held, and has vanished */
+	bool is_lost;  /* it was held, and has vanished */
+	bool is_fatal; /* without it the job fails */
 	char *request;
 	char *reason; /* why it was refused */
 	uint8_t *secret;
@@ -155,7 +156,8 @@ void outside_start(struct outside_table *table, uint64_t now_ms,
  * longer than a job would wait.
  */
 void outside_want(struct outside_table *table, uint64_t grant_id,
-		  const char *request, uint64_t now_ms, uint32_t wait_ms);
+		  const char *request, bool is_fatal, uint64_t now_ms,
+		  uint32_t wait_ms);
 /* The grant is released: what there is becomes a debt. None is allowed. */
 void outside_release(struct outside_table *table, uint64_t grant_id,
 		     uint64_t now_ms);

@@ -16,6 +16,8 @@
  *
  *	part       u8 state, u32 serial
  *	tombstone  u8 is_trace, u32 uid, u32 gid
+ *	outside    u8 state, u8 flags (1 may exist, 2 is lost, 4 is fatal),
+ *	text request, text reason, blob secret
  */
 #include "lanes/manager/core/record.h"
 
@@ -124,6 +126,69 @@ int record_decode_tombstone(const void *body, size_t size,
 	if (result == 0)
 		*ret_tombstone = tombstone;
 	return result;
+}
+
+/* --- external reservations --- */
+
+enum {
+	OUTSIDE_FLAG_EXISTS = 1,
+	OUTSIDE_FLAG_LOST = 2,
+	OUTSIDE_FLAG_FATAL = 4,
+	OUTSIDE_FLAG_ALL = 7,
+};
+
+void record_encode_outside(const struct outside_item *item,
+			   struct writer *writer)
+{
+	record_begin(writer);
+	write_u8(writer, item->state);
+	write_u8(writer, (uint8_t)((item->may_exist ? OUTSIDE_FLAG_EXISTS : 0) |
+				   (item->is_lost ? OUTSIDE_FLAG_LOST : 0) |
+				   (item->is_fatal ? OUTSIDE_FLAG_FATAL : 0)));
+	write_text(writer, item->request);
+	write_text(writer, item->reason);
+	write_blob(writer, item->secret, item->secret_size);
+	record_end(writer);
+}
+
+int record_decode_outside(uint64_t grant_id, const void *body, size_t size,
+			  struct outside_item *ret_item,
+			  struct fairlead_error *ret_error)
+{
+	struct outside_item item = { .grant_id = grant_id };
+	const uint8_t *secret;
+	size_t secret_size = 0;
+	struct reader reader;
+	uint8_t flags;
+	int result = record_open(body, size, &reader, ret_error);
+
+	if (result < 0)
+		return result;
+	item.state = read_u8(&reader);
+	flags = read_u8(&reader);
+	item.request = read_text_alloc(&reader, OUTSIDE_REQUEST_MAX);
+	item.reason = read_text_alloc(&reader, OUTSIDE_REASON_MAX);
+	secret = read_blob(&reader, OUTSIDE_SECRET_MAX, &secret_size);
+	result = record_check(&reader,
+			      item.request != NULL && item.reason != NULL &&
+				      item.state < OUTSIDE_STATE_COUNT &&
+				      flags <= OUTSIDE_FLAG_ALL &&
+				      (item.state == OUTSIDE_HELD ||
+				       secret_size == 0),
+			      ret_error);
+	if (result < 0) {
+		free(item.request);
+		free(item.reason);
+		return result;
+	}
+	item.may_exist = flags & OUTSIDE_FLAG_EXISTS;
+	item.is_lost = flags & OUTSIDE_FLAG_LOST;
+	item.is_fatal = flags & OUTSIDE_FLAG_FATAL;
+	if (secret_size > 0)
+		item.secret = memory_copy(secret, secret_size);
+	item.secret_size = (uint32_t)secret_size;
+	*ret_item = item;
+	return 0;
 }
 
 /* --- jobs --- */

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "lanes/manager/core/job.h"
 #include "lanes/manager/core/node.h"
+#include "lanes/manager/core/outside.h"
 
 #define RECORD_VERSION 3
 
@@ -69,3 +70,10 @@ void record_encode_tombstone(const struct record_tombstone *tombstone,
 int record_decode_tombstone(const void *body, size_t size,
 			    struct record_tombstone *ret_tombstone,
 			    struct fairlead_error *ret_error);
+
+void record_encode_outside(const struct outside_item *item,
+			   struct writer *writer);
+/* What is allocated in *ret_item is the caller's. */
+int record_decode_outside(uint64_t grant_id, const void *body, size_t size,
+			  struct outside_item *ret_item,
+			  struct fairlead_error *ret_error);

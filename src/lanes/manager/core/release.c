@@ -216,6 +216,7 @@ void core_release_over(struct core *core, struct job *job)
 	if (was_asked(job))
 		revoke_end(core, job);
 	core_job_set_state(core, job, has_failed ? JOB_FAILED : JOB_RELEASED);
+	core_outside_release(core, job);
 	release_run = take_ptr(job->release_run);
 	item = item_of(core, job);
 	if (job->unconfirmed_count > 0)

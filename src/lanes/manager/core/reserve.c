@@ -292,6 +292,7 @@ static void plan_empty(struct core *core, struct attempt *attempt)
 	memset(plan->counts, 0, sizeof(plan->counts));
 	memset(plan->runs, 0, sizeof(plan->runs));
 	plan->secret_size = 0;
+	plan->outside[0] = '\0';
 	plan->has_lane = false;
 	text_fit(plan->reason, sizeof(plan->reason), attempt->error.text);
 	core_hit(core, EDGE_RESERVE_EMPTY);
@@ -395,6 +396,8 @@ static void accept(struct core *core, struct attempt *attempt, uint64_t token)
 	event_context(&event, context);
 	event_store(&event, core, job);
 	core->metrics.done[METRICS_RESERVE]++;
+	if (attempt->plan.outside[0] != '\0')
+		core_outside_want(core, job, &attempt->plan);
 	/* The grant could not be delivered, so release it. */
 	if (!core_grant_answer(core, job, attempt->request->nodes_text, context,
 			       token))

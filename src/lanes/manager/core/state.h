@@ -24,6 +24,7 @@
 #include "lanes/manager/core/job.h"
 #include "lanes/manager/core/metrics.h"
 #include "lanes/manager/core/node.h"
+#include "lanes/manager/core/outside.h"
 #include "lanes/manager/core/tombstone.h"
 
 /* A request that failed: its events are kept, its key is not used up. */
@@ -76,6 +77,7 @@ struct apply_run {
 	uint64_t *tokens;
 	size_t token_count;
 	enum job_reason release_reason; /* asked for meanwhile */
+	bool is_gated; /* the job's external reservation is awaited */
 	uint64_t started_ms;
 	struct groups failures;
 	struct groups warnings;
@@ -107,6 +109,13 @@ struct release_run {
 	struct groups busy; /* nodes' answers other than 0 */
 };
 
+/* The external reservations of one interconnect. */
+struct core_outside {
+	struct core *core;
+	uint8_t driver; /* its index */
+	struct outside_table table;
+};
+
 struct core {
 	const struct core_ops *ops;
 	void *ops_ctx;
@@ -133,6 +142,7 @@ struct core {
 	uint64_t next_notify_id;
 
 	struct interconnects interconnects;
+	struct core_outside outsides[CORE_DRIVERS_MAX];
 	struct nodes nodes;
 	struct jobs jobs;
 	struct tombstones tombstones;

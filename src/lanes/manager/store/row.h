@@ -23,8 +23,8 @@ enum store_table {
 	STORE_PART,
 	/* id: grant id, sub: order of release, key: the job's key; body */
 	STORE_TOMBSTONE,
-	STORE_EVENT, /* id: grant id, sub: rising; body: one JSON line */
-	STORE_NODE,  /* key: node name, body: the record */
+	STORE_EVENT,   /* id: grant id, sub: rising; body: one JSON line */
+	STORE_NODE,    /* key: node name, body: the record */
 	STORE_OUTSIDE, /* id: grant id, key: driver name, body: the record */
 	STORE_TABLE_COUNT,
 };

@@ -287,7 +287,7 @@ static void want(struct world *world)
 	world->is_live[id] = true;
 	world->is_wanted[id] = true;
 	world->wanted_ms[id] = world->now_ms;
-	outside_want(&world->table, id, "8", world->now_ms, WAIT_MS);
+	outside_want(&world->table, id, "8", false, world->now_ms, WAIT_MS);
 }
 
 static void release(struct world *world, uint64_t id)

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * External reservations of jobs (doc/rfc/external-reservations.md): a table for
+ * each interconnect, its rows and events, and the apply that waits for one.
+ *
+ * Request ids have the interconnect's index, so that an end finds its table.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lanes/manager/core/grant.h"
+#include "lanes/manager/core/out.h"
+#include "lanes/manager/core/record.h"
+
+#define DRIVER_SHIFT 28 /* requests of one epoch and interconnect */
+
+static const char *driver_name(const struct core_outside *outside)
+{
+	const struct core *core = outside->core;
+
+	return core->interconnects.list[outside->driver].driver->name;
+}
+
+static struct fairlead_outside terms(const struct core *core, uint8_t driver)
+{
+	const struct interconnect *ic = &core->interconnects.list[driver];
+	struct fairlead_outside terms = { 0 };
+
+	if (ic->driver != NULL && ic->driver->manager->outside != NULL)
+		ic->driver->manager->outside(ic->state, &terms);
+	return terms;
+}
+
+/* --- what the table gives out --- */
+
+static void on_store(void *ctx, const struct outside_item *item)
+{
+	const struct core_outside *outside = ctx;
+	struct core *core = outside->core;
+	struct writer writer = writer_borrow(&core->scratch);
+	struct store_row row = {
+		.table = STORE_OUTSIDE,
+		.verb = STORE_PUT,
+		.id = item->grant_id,
+		.key = driver_name(outside),
+	};
+
+	record_encode_outside(item, &writer);
+	row.body = writer.data;
+	row.size = writer.size;
+	core->ops->store(core->ops_ctx, &row);
+	writer_return(&core->scratch, &writer);
+}
+
+static void on_erase(void *ctx, uint64_t grant_id)
+{
+	const struct core_outside *outside = ctx;
+	const struct store_row row = {
+		.table = STORE_OUTSIDE,
+		.verb = STORE_DELETE,
+		.id = grant_id,
+		.key = driver_name(outside),
+	};
+
+	outside->core->ops->store(outside->core->ops_ctx, &row);
+}
+
+static void on_send(void *ctx, const struct outside_request *request)
+{
+	const struct core_outside *outside = ctx;
+	const struct core_outside_request sent = {
+		.id = request->id,
+		.driver = driver_name(outside),
+		.verb = (uint8_t)request->verb,
+		.grant_id = request->grant_id,
+		.text = request->text,
+	};
+
+	outside->core->ops->outside(outside->core->ops_ctx, &sent);
+}
+
+static void on_settled(void *ctx, const struct outside_item *item)
+{
+	const struct core_outside *outside = ctx;
+	struct core *core = outside->core;
+	struct job *job = jobs_find(&core->jobs, item->grant_id);
+	struct event event;
+
+	if (job == NULL)
+		return;
+	event_begin(&event, core, "external");
+	if (item->state == OUTSIDE_HELD) {
+		event_text(&event, "held", item->request);
+	} else {
+		event_text(&event, "refused", item->request);
+		event_text(&event, "reason", item->reason);
+	}
+	event_store(&event, core, job);
+	core_apply_go_on(core, job);
+}
+
+static void on_vanished(void *ctx, const struct outside_item *item)
+{
+	const struct core_outside *outside = ctx;
+	struct core *core = outside->core;
+	struct job *job = jobs_find(&core->jobs, item->grant_id);
+
+	if (job != NULL && job->state <= JOB_ACTIVE)
+		event_exception(core, job,
+				terms(core, outside->driver).is_loss_fatal
+					? EVENT_SEVERITY_FATAL
+					: EVENT_SEVERITY_WARNING,
+				"its external reservation has vanished");
+}
+
+static const struct outside_ops table_ops = {
+	.store = on_store,
+	.erase = on_erase,
+	.send = on_send,
+	.settled = on_settled,
+	.vanished = on_vanished,
+};
+
+/* --- jobs --- */
+
+void core_outside_want(struct core *core, const struct job *job,
+		       const struct fairlead_plan *plan)
+{
+	outside_want(&core->outsides[job->driver].table, job->grant_id,
+		     plan->outside, plan->is_outside_fatal, core_now_ms(core),
+		     terms(core, job->driver).wait_ms);
+}
+
+void core_outside_release(struct core *core, const struct job *job)
+{
+	outside_release(&core->outsides[job->driver].table, job->grant_id,
+			core_now_ms(core));
+}
+
+const struct outside_item *core_outside_find(const struct core *core,
+					     const struct job *job)
+{
+	return outside_find(&core->outsides[job->driver].table, job->grant_id);
+}
+
+void core_outside_done(struct core *core, uint64_t id,
+		       const struct outside_end *end)
+{
+	size_t driver = id >> DRIVER_SHIFT & (CORE_DRIVERS_MAX - 1);
+
+	outside_done(&core->outsides[driver].table, id, end, core_now_ms(core));
+}
+
+/* --- life --- */
+
+void core_outside_init(struct core *core)
+{
+	_Static_assert((CORE_DRIVERS_MAX & (CORE_DRIVERS_MAX - 1)) == 0 &&
+			       CORE_DRIVERS_MAX <= 1 << (32 - DRIVER_SHIFT),
+		       "an index fits below the epoch");
+	for (uint8_t i = 0; i < CORE_DRIVERS_MAX; i++) {
+		core->outsides[i].core = core;
+		core->outsides[i].driver = i;
+		outside_init(&core->outsides[i].table, &table_ops,
+			     &core->outsides[i], 1);
+	}
+}
+
+void core_outside_fini(struct core *core)
+{
+	for (size_t i = 0; i < CORE_DRIVERS_MAX; i++)
+		outside_fini(&core->outsides[i].table);
+}
+
+int core_outside_load(struct core *core, const struct store_row *row,
+		      struct fairlead_error *error)
+{
+	uint8_t driver = interconnect_find(&core->interconnects, row->key);
+	struct outside_item item;
+	int result = record_decode_outside(row->id, row->body, row->size, &item,
+					   error);
+
+	if (result < 0)
+		return result;
+	if (driver == DRIVER_NONE)
+		result =
+			error_set(error, -EINVAL,
+				  "interconnect '%s' is not turned on, and has "
+				  "external reservations: turn it on until "
+				  "they are released",
+				  row->key);
+	else if (item.grant_id >= core->next_grant_id)
+		result = error_set(error, -EBADMSG,
+				   "the next grant id is %" PRIu64,
+				   core->next_grant_id);
+	else if (item.state != OUTSIDE_OVER &&
+		 jobs_find(&core->jobs, item.grant_id) == NULL)
+		result = error_set(error, -EBADMSG, "there is no such job");
+	if (result == 0 &&
+	    outside_load(&core->outsides[driver].table, &item) < 0)
+		result = error_set(error, -EBADMSG, "it is there twice");
+	if (result < 0) {
+		free(item.request);
+		free(item.reason);
+		free(item.secret);
+	}
+	return result;
+}
+
+void core_outside_start(struct core *core)
+{
+	for (uint8_t i = 0; i < CORE_DRIVERS_MAX; i++) {
+		struct outside_table *table = &core->outsides[i].table;
+
+		table->next_id =
+			core->epoch << 32 | (uint64_t)i << DRIVER_SHIFT | 1;
+		if (terms(core, i).wait_ms > 0 || table->item_count > 0)
+			outside_start(table, core_now_ms(core),
+				      terms(core, i).wait_ms);
+	}
+}
+
+uint64_t core_outside_deadline_ms(const struct core *core)
+{
+	uint64_t first_ms = DEADLINE_NONE;
+
+	for (size_t i = 0; i < CORE_DRIVERS_MAX; i++) {
+		uint64_t at_ms = outside_deadline_ms(&core->outsides[i].table);
+
+		if (at_ms < first_ms)
+			first_ms = at_ms;
+	}
+	return first_ms;
+}
+
+void core_outside_tick(struct core *core, uint64_t now_ms)
+{
+	for (size_t i = 0; i < CORE_DRIVERS_MAX; i++) {
+		struct outside_table *table = &core->outsides[i].table;
+
+		if (outside_deadline_ms(table) <= now_ms)
+			outside_tick(table, now_ms);
+	}
+}
