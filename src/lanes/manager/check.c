@@ -161,8 +161,8 @@ static int load_core(struct store *store, struct core *core,
 	struct load load = { .core = core, .error = ret_error };
 	int result = 0;
 
-	for (size_t i = 0; i < STORE_LOAD_COUNT && result == 0; i++)
-		result = store_scan(store, store_load_order[i], on_row, &load,
+	for (size_t i = 0; i < CORE_LOAD_COUNT && result == 0; i++)
+		result = store_scan(store, core_load_order[i], on_row, &load,
 				    ret_error);
 	return result;
 }

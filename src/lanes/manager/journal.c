@@ -33,8 +33,8 @@ static int journal_load(struct store *store, struct engine *engine,
 	struct fairlead_error error = { 0 };
 	struct load load = { .engine = engine, .error = &error };
 
-	for (size_t i = 0; i < STORE_LOAD_COUNT; i++) {
-		int result = store_scan(store, store_load_order[i], on_row,
+	for (size_t i = 0; i < CORE_LOAD_COUNT; i++) {
+		int result = store_scan(store, core_load_order[i], on_row,
 					&load, ret_error);
 
 		if (result < 0)

@@ -57,6 +57,29 @@ static void nodes_plan(const struct core_config *config,
 		nids_check(plan->nodes, error);
 }
 
+/* A driver stays on until its external reservations are released. */
+static void outsides_check(const struct core *core,
+			   const struct core_config *config,
+			   struct fairlead_error *ret_error)
+{
+	for (size_t i = 0; i < CORE_DRIVERS_MAX; i++) {
+		const struct interconnect *ic = &core->interconnects.list[i];
+		uint32_t count = core->outsides[i].table.item_count;
+		bool is_on = count == 0;
+
+		for (size_t n = 0; n < config->driver_count; n++)
+			is_on = is_on ||
+				config->drivers[n].driver == ic->driver;
+		if (!is_on)
+			error_add(
+				ret_error, -EINVAL,
+				"driver '%s' has %u external reservations: it "
+				"cannot be turned off before they are "
+				"released",
+				ic->driver->name, count);
+	}
+}
+
 int config_plan(const struct core *core, const struct core_config *config,
 		struct config_plan *ret_plan, struct fairlead_error *ret_error)
 {
@@ -83,6 +106,7 @@ int config_plan(const struct core *core, const struct core_config *config,
 			  config->interconnect);
 	drivers_plan(&core->interconnects, config, &core->probe,
 		     &ret_plan->drivers, ret_error);
+	outsides_check(core, config, ret_error);
 	return ret_error->code;
 }
 

@@ -204,9 +204,13 @@ int core_create(const struct core_config *config, const struct core_ops *ops,
 void core_destroy(struct core *core);
 DEFINE_AUTO(struct core, core_destroy)
 
+/* The tables that a core is made of, in the order in which it loads them. */
+#define CORE_LOAD_COUNT 6
+extern const enum store_table core_load_order[CORE_LOAD_COUNT];
+
 /*
- * Take in one row of the journal: META, NODE, JOB (by rising ids), PART and
- * TOMBSTONE rows, table after table (EVENT rows are not needed). -EBADMSG
+ * Take in one row of the journal, table after table (EVENT rows are not
+ * needed); jobs by rising ids. -EBADMSG
  * with a text that names the row when it cannot be read or contradicts
  * another one; -EINVAL when the configuration lacks what it needs (an
  * interconnect that still has grants).

@@ -267,9 +267,9 @@ static int tombstone_load(struct core *core, const struct store_row *row,
 static void row_name(const struct store_row *row, char *name, size_t capacity)
 {
 	static const char *const tables[STORE_TABLE_COUNT] = {
-		[STORE_META] = "meta",   [STORE_JOB] = "job",
-		[STORE_PART] = "part",   [STORE_TOMBSTONE] = "tombstone",
-		[STORE_EVENT] = "event", [STORE_NODE] = "node",
+		[STORE_META] = "meta",       [STORE_JOB] = "job",
+		[STORE_PART] = "part",       [STORE_TOMBSTONE] = "tombstone",
+		[STORE_EVENT] = "event",     [STORE_NODE] = "node",
 		[STORE_OUTSIDE] = "outside",
 	};
 	const char *table =
@@ -281,6 +281,11 @@ static void row_name(const struct store_row *row, char *name, size_t capacity)
 		snprintf(name, capacity, "%s row %" PRIu64, table, row->id);
 }
 
+const enum store_table core_load_order[CORE_LOAD_COUNT] = {
+	STORE_META, STORE_NODE,      STORE_JOB,
+	STORE_PART, STORE_TOMBSTONE, STORE_OUTSIDE,
+};
+
 int core_load(struct core *core, const struct store_row *row,
 	      struct fairlead_error *ret_error)
 {
@@ -289,8 +294,7 @@ int core_load(struct core *core, const struct store_row *row,
 		struct fairlead_error *error) = {
 		[STORE_META] = meta_load, [STORE_JOB] = job_load,
 		[STORE_PART] = part_load, [STORE_TOMBSTONE] = tombstone_load,
-		[STORE_NODE] = node_load,
-		[STORE_OUTSIDE] = core_outside_load,
+		[STORE_NODE] = node_load, [STORE_OUTSIDE] = core_outside_load,
 	};
 	struct fairlead_error error = { 0 };
 	char name[128];

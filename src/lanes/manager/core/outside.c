@@ -288,8 +288,9 @@ static void refuse(struct outside_table *table, struct outside_item *item,
 	item->delay_ms = 0;
 	item_set(table, item, OUTSIDE_REFUSED, may_exist, now_ms);
 	table->counts.refused++;
-	table->ops->settled(table->ctx, item);
 	item_settle(table, item);
+	/* Last: when its job ends by that, the item may be gone. */
+	table->ops->settled(table->ctx, item);
 }
 
 static void hold(struct outside_table *table, struct outside_item *item,

@@ -204,11 +204,6 @@ static const struct {
 			    "grant_id" },
 };
 
-const enum store_table store_load_order[STORE_LOAD_COUNT] = {
-	STORE_META, STORE_NODE,      STORE_JOB,
-	STORE_PART, STORE_TOMBSTONE, STORE_OUTSIDE,
-};
-
 static char *statement_text(enum store_table table, enum statement which)
 {
 	__auto_type of = &tables[table];

@@ -29,10 +29,6 @@ enum store_table {
 	STORE_TABLE_COUNT,
 };
 
-/* The tables that a core is made of, in the order in which it loads them. */
-#define STORE_LOAD_COUNT 6
-extern const enum store_table store_load_order[STORE_LOAD_COUNT];
-
 enum store_verb {
 	STORE_PUT,    /* insert or replace */
 	STORE_DELETE, /* absent is no error */

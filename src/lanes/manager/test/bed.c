@@ -19,11 +19,11 @@ static int load_journal(struct bed *bed, struct engine *engine,
 {
 	struct bed_row *entry;
 
-	for (size_t i = 0; i < STORE_LOAD_COUNT; i++) {
+	for (size_t i = 0; i < CORE_LOAD_COUNT; i++) {
 		DL_FOREACH (bed->journal, entry) {
 			int result = 0;
 
-			if (entry->row.table == store_load_order[i])
+			if (entry->row.table == core_load_order[i])
 				result = engine_load(engine, &entry->row,
 						     ret_error);
 			if (result < 0)

@@ -350,3 +350,30 @@ uint64_t released_busy(struct fixture *fixture, const char *key,
 	assert_int_equal(job_state(fixture, id), JOB_RELEASED);
 	return id;
 }
+
+/* --- external reservations --- */
+
+struct given_outside *open_outside(struct fixture *fixture, uint8_t verb)
+{
+	for (size_t i = 0; i < fixture->outside_count; i++)
+		if (fixture->outsides[i].verb == verb &&
+		    !fixture->outsides[i].is_ended)
+			return &fixture->outsides[i];
+	return NULL;
+}
+
+void outside_end(struct fixture *fixture, struct given_outside *outside,
+		 int result, const char *text)
+{
+	const struct outside_end end = {
+		.result = result,
+		.is_reached = result != -EAGAIN,
+		.text = text,
+		.secret = (const uint8_t *)text,
+		.secret_size = result == 0 ? strlen(text) : 0,
+	};
+
+	assert_non_null(outside);
+	outside->is_ended = true;
+	core_outside_done(fixture->core, outside->id, &end);
+}

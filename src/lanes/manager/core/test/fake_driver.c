@@ -11,7 +11,7 @@
 
 struct fake_state {
 	char vni[256], ctx[256];
-	bool is_fatal, has_twin;
+	bool is_fatal, has_twin, is_loss_fatal;
 };
 
 static int configure(const struct fairlead_setting *settings, size_t count,
@@ -34,6 +34,8 @@ static int configure(const struct fairlead_setting *settings, size_t count,
 			snprintf(state->ctx, sizeof(state->ctx), "%s", value);
 		else if (strcmp(name, "fatal") == 0)
 			state->is_fatal = strcmp(value, "yes") == 0;
+		else if (strcmp(name, "loss") == 0)
+			state->is_loss_fatal = strcmp(value, "fatal") == 0;
 		else if (strcmp(name, "twin") == 0)
 			state->has_twin = strcmp(value, "yes") == 0;
 		else
@@ -109,7 +111,36 @@ static int reserve(void *data, const struct fairlead_driver_request *request,
 	if (plan.counts[0] == 0)
 		strcpy(plan.reason, "none requested");
 	snprintf(plan.options, sizeof(plan.options), "%s", request->options);
+	if (strstr(request->options, "trees=") != NULL) {
+		snprintf(plan.outside, sizeof(plan.outside), "%u",
+			 option(request->options, "trees=", 0));
+		plan.is_outside_fatal =
+			strstr(request->options, "must") != NULL;
+		plan.secret_size = 16;
+	}
 	*ret_plan = plan;
+	return 0;
+}
+
+static void outside(void *data, struct fairlead_outside *ret_outside)
+{
+	const struct fake_state *state = data;
+
+	ret_outside->wait_ms = FAKE_OUTSIDE_WAIT_MS;
+	ret_outside->is_loss_fatal = state->is_loss_fatal;
+}
+
+static int pack(void *data, const struct fairlead_pack *pack,
+		uint8_t **ret_bytes, size_t *ret_size,
+		struct fairlead_error *ret_error)
+{
+	(void)data;
+	(void)ret_error;
+	*ret_bytes = calloc(1, pack->outside_size + 1);
+	memcpy(*ret_bytes,
+	       pack->outside_size > 0 ? pack->outside : (const uint8_t *)"",
+	       pack->outside_size);
+	*ret_size = pack->outside_size;
 	return 0;
 }
 
@@ -191,6 +222,8 @@ static const struct fairlead_manager_ops manager_ops = {
 	.pools = pools,
 	.reserve = reserve,
 	.describe = describe,
+	.pack = pack,
+	.outside = outside,
 };
 
 static size_t lined_pools(void *data,

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An interconnect for tests. Two pools, "vni" and "ctx"; settings `vni`, `ctx`
- * (id sets), `fatal` (yes, no), `twin` (no: no pool "ctx") and `broken` (any
- * value is an error). Options of a job, with commas:
+ * (id sets), `fatal` (yes, no), `twin` (no: no pool "ctx"), `loss` (fatal: of an
+ * external reservation) and `broken` (any value is an error). Options of a job, with commas:
  *
  *	vnis=N ctxs=N      identifiers; default one VNI
  *	off                no lane
  *	refuse             -EINVAL
+ *	trees=N [must]     an external reservation, without which it fails
  */
 #pragma once
 
 #include "fairlead_driver.h"
+
+#define FAKE_OUTSIDE_WAIT_MS 2000
 
 extern const struct fairlead_driver fake_driver;
 /* The same under the name "twin". */

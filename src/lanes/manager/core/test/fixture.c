@@ -137,6 +137,20 @@ static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
 	given->reason = memory_text_or_null(reason);
 }
 
+static void on_outside(void *ctx, const struct core_outside_request *request)
+{
+	struct fixture *fixture = ctx;
+	struct given_outside *given;
+
+	if (fixture->is_failing)
+		return;
+	given = APPEND(fixture->outsides, fixture->outside_count);
+	given->id = request->id;
+	given->verb = request->verb;
+	given->grant_id = request->grant_id;
+	given->text = memory_text(request->text);
+}
+
 static void on_look(void *ctx, const char *node)
 {
 	struct fixture *fixture = ctx;
@@ -171,6 +185,7 @@ static const struct core_ops ops = {
 	.drain = on_drain,
 	.notify = on_notify,
 	.look = on_look,
+	.outside = on_outside,
 	.seal = on_seal,
 };
 
@@ -377,6 +392,8 @@ static void given_free(struct fixture *fixture)
 	}
 	for (size_t i = 0; i < fixture->look_count; i++)
 		free(fixture->looks[i]);
+	for (size_t i = 0; i < fixture->outside_count; i++)
+		free(fixture->outsides[i].text);
 }
 
 void fixture_forget(struct fixture *fixture)
@@ -388,6 +405,7 @@ void fixture_forget(struct fixture *fixture)
 	fixture->drain_count = 0;
 	fixture->notice_count = 0;
 	fixture->look_count = 0;
+	fixture->outside_count = 0;
 }
 
 void fixture_destroy(struct fixture *fixture)
@@ -400,6 +418,7 @@ void fixture_destroy(struct fixture *fixture)
 	free(fixture->fanouts);
 	free(fixture->acks);
 	free(fixture->drains);
+	free(fixture->outsides);
 	free(fixture->notices);
 	free(fixture->looks);
 	journal_clear(&fixture->journal);

@@ -62,6 +62,14 @@ struct given_notice {
 	char *reason;
 };
 
+struct given_outside {
+	uint64_t id;
+	uint8_t verb;
+	uint64_t grant_id;
+	char *text;
+	bool is_ended;
+};
+
 /* A configuration that a core points to. */
 struct taken_config {
 	struct core_config config;
@@ -101,6 +109,8 @@ struct fixture {
 	size_t drain_count;
 	struct given_notice *notices;
 	size_t notice_count;
+	struct given_outside *outsides;
+	size_t outside_count;
 	char **looks; /* nodes to be asked what they have */
 	size_t look_count;
 	struct edge_count *edges;
@@ -197,6 +207,11 @@ void answer_one(struct fixture *fixture, struct given_fanout *fanout,
 
 void answer_with(struct fixture *fixture, struct given_fanout *fanout,
 		 const struct core_answer *answers, size_t count);
+
+/* The first request of that kind that has not ended, or NULL. */
+struct given_outside *open_outside(struct fixture *fixture, uint8_t verb);
+void outside_end(struct fixture *fixture, struct given_outside *outside,
+		 int result, const char *text);
 
 /* --- looking --- */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lanes/manager/core/test/journal.h"
 
+#include "lanes/manager/core/core.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -83,8 +85,8 @@ void journal_each(struct journal_row **journal,
 	struct journal_row *row, *next;
 
 	HASH_SORT(*journal, order);
-	for (size_t i = 0; i < STORE_LOAD_COUNT; i++)
+	for (size_t i = 0; i < CORE_LOAD_COUNT; i++)
 		HASH_ITER (hh, *journal, row, next)
-			if (row->table == store_load_order[i])
+			if (row->table == core_load_order[i])
 				fn(row, arg);
 }
