@@ -133,9 +133,19 @@ struct fairlead_plan {
 
 /* What the manager needs to know of external reservations. */
 struct fairlead_outside {
-	uint32_t wait_ms; /* of a job's apply */
+	uint32_t wait_ms; /* of a job's apply; 0: there are none */
 	/* A live job whose reservation vanishes fails, or is warned. */
 	bool is_loss_fatal;
+	/*
+	 * The fabric manager, for who speaks with it. Texts are the state's,
+	 * NULL where they are not set.
+	 */
+	const char *url;         /* "https://HOST[:PORT][/PREFIX]" */
+	const char *auth;        /* "oauth", "basic" or "certificate" */
+	const char *credentials; /* the folder of what that needs */
+	const char *ca;          /* PEM file; NULL: the system's */
+	const char *prefix;      /* of names; NULL: the cluster's name */
+	uint32_t timeout_ms;     /* of a request */
 };
 
 /* A job's lane: what was reserved, as both halves see it. */

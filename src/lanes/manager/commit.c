@@ -75,6 +75,19 @@ static bool is_allowed(const struct engine *engine, enum output_kind kind)
 	       kind == OUTPUT_EVENTS;
 }
 
+static void outside_run(struct engine *engine, const struct output *output)
+{
+	const struct core_outside_request request = {
+		.id = output->sequence,
+		.driver = output->node,
+		.verb = (uint8_t)output->result,
+		.grant_id = output->token,
+		.text = output->text,
+	};
+
+	engine->ops->outside(engine->ops_ctx, &request);
+}
+
 static void output_run(struct engine *engine, struct output *output_owned)
 {
 	struct output *output = output_owned;
@@ -107,6 +120,9 @@ static void output_run(struct engine *engine, struct output *output_owned)
 		engine->ops->notify(engine->ops_ctx, output->sequence,
 				    output->node, output->is_drained,
 				    output->text);
+		break;
+	case OUTPUT_OUTSIDE:
+		outside_run(engine, output);
 		break;
 	case OUTPUT_EVENTS:
 		events_read(engine, output->token, output->grants,
@@ -411,6 +427,18 @@ static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
 	drain_output(ctx, OUTPUT_NOTIFY, id, node, is_drained, reason);
 }
 
+static void on_outside(void *ctx, const struct core_outside_request *request)
+{
+	struct output *output = output_create(OUTPUT_OUTSIDE);
+
+	output->sequence = request->id;
+	output->node = copy_text(request->driver);
+	output->result = request->verb;
+	output->token = request->grant_id;
+	output->text = copy_text(request->text);
+	commit_output(ctx, output);
+}
+
 /* A question changes nothing, so that it waits for no row. */
 static void on_look(void *ctx, const char *node)
 {
@@ -456,5 +484,6 @@ const struct core_ops commit_core_ops = {
 	.drain = on_drain,
 	.notify = on_notify,
 	.look = on_look,
+	.outside = on_outside,
 	.seal = on_seal,
 };

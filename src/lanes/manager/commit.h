@@ -12,22 +12,23 @@ enum output_kind {
 	OUTPUT_ACK,
 	OUTPUT_DRAIN,
 	OUTPUT_NOTIFY,
+	OUTPUT_OUTSIDE,
 	OUTPUT_EVENTS, /* read a job's events and answer with them */
 };
 
 struct output {
 	enum output_kind kind;
 	struct output *prev, *next;
-	uint64_t token; /* REPLY, EVENTS */
-	int result;     /* REPLY */
-	char *text;     /* REPLY: error; DRAIN, NOTIFY: reason */
+	uint64_t token; /* REPLY, EVENTS; OUTSIDE: the grant id */
+	int result;     /* REPLY; OUTSIDE: the verb */
+	char *text;     /* REPLY: error; DRAIN, NOTIFY: reason; OUTSIDE */
 	char *hint;     /* REPLY */
 	char *members;  /* REPLY */
 	struct fanout_command *command; /* FANOUT */
-	char *node;                     /* HELLO, ACK, DRAIN, NOTIFY */
+	char *node; /* HELLO, ACK, DRAIN, NOTIFY; OUTSIDE: the driver */
 	uint64_t peer;                  /* HELLO */
 	uint8_t nonce[NONCE_SIZE];      /* HELLO */
-	uint64_t sequence;              /* ACK; NOTIFY: its id */
+	uint64_t sequence;              /* ACK; NOTIFY, OUTSIDE: its id */
 	bool is_drained;                /* DRAIN, NOTIFY */
 	uint64_t *grants;               /* EVENTS */
 	size_t grant_count;             /* EVENTS */

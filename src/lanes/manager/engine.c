@@ -292,6 +292,15 @@ void engine_notified(struct engine *engine, const char *node, uint64_t id,
 	commit_flush(engine);
 }
 
+void engine_outside_done(struct engine *engine, uint64_t id,
+			 const struct outside_end *end)
+{
+	if (engine->core == NULL)
+		return;
+	core_outside_done(engine->core, id, end);
+	commit_flush(engine);
+}
+
 void engine_set_probe(struct engine *engine,
 		      void (*probe)(void *ctx, const char *edge), void *ctx)
 {

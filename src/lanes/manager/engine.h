@@ -104,6 +104,11 @@ struct engine_ops {
 	/* As `notify` in struct core_ops; engine_notified() has the result. */
 	void (*notify)(void *ctx, uint64_t id, const char *node,
 		       bool is_drained, const char *reason);
+	/*
+	 * As `outside` in struct core_ops; how it ended comes by
+	 * engine_outside_done(), not from inside of this call.
+	 */
+	void (*outside)(void *ctx, const struct core_outside_request *request);
 };
 
 struct engine_options {
@@ -163,6 +168,10 @@ void engine_waive(struct engine *engine, const char *nodes);
 /* A `notify` of engine_ops has ended: 0, or a negative errno. */
 void engine_notified(struct engine *engine, const char *node, uint64_t id,
 		     int result);
+
+/* An `outside` of engine_ops has ended. */
+void engine_outside_done(struct engine *engine, uint64_t id,
+			 const struct outside_end *end);
 
 /* --- nodes: frames of the node protocol, without their length --- */
 

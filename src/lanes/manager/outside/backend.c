@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lanes/manager/outside/backend.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "lanes/manager/outside/fabric_manager.h"
+#include "sys/http_client.h"
+#include "sys/secret.h"
+
+#define CREDENTIAL_MAX 4096 /* bytes of a file */
+#define MARK           "-g" /* between prefix and grant id */
+
+struct backend {
+	void (*done)(void *ctx, uint64_t id, const struct outside_end *end);
+	void *ctx;
+	char *prefix;
+	char *url;
+	char *ca;
+	char *endpoint, *client_id, *client_secret, *password;
+	char *certificate, *key; /* paths */
+	struct fabric_manager_config config;
+	struct http_client_config http_config;
+	struct http_client *http;
+	struct fabric_manager *manager;
+};
+
+/* --- ends --- */
+
+/* The grant id of a name of ours; 0: it is somebody else's. */
+static uint64_t grant_of(const struct backend *backend, const char *name)
+{
+	size_t size = strlen(backend->prefix);
+	char again[FABRIC_MANAGER_NAME_MAX + 1];
+	uint64_t grant_id;
+
+	if (strncmp(name, backend->prefix, size) != 0 ||
+	    strncmp(name + size, MARK, strlen(MARK)) != 0)
+		return 0;
+	grant_id = strtoull(name + size + strlen(MARK), NULL, 10);
+	/* Nothing before or after the number, and no other form of it. */
+	snprintf(again, sizeof(again), "%s" MARK "%" PRIu64, backend->prefix,
+		 grant_id);
+	return strcmp(name, again) == 0 ? grant_id : 0;
+}
+
+static void on_done(void *ctx, uint64_t id,
+		    const struct fabric_manager_outcome *outcome)
+{
+	struct backend *backend = ctx;
+	_auto_(freep) uint64_t *ids =
+		memory_array(outcome->name_count, sizeof(*ids));
+	struct outside_end end = {
+		.result = outcome->result,
+		.is_reached = outcome->is_reached,
+		.text = outcome->result < 0 ? outcome->error.text : "",
+		.secret = (const uint8_t *)outcome->token,
+		.secret_size =
+			outcome->token != NULL ? strlen(outcome->token) : 0,
+		.grant_ids = ids,
+	};
+
+	for (size_t i = 0; i < outcome->name_count; i++) {
+		uint64_t grant_id = grant_of(backend, outcome->names[i]);
+
+		if (grant_id != 0)
+			ids[end.count++] = grant_id;
+	}
+	backend->done(backend->ctx, id, &end);
+}
+
+static void on_reply(void *ctx, uint64_t id, const struct http_reply *reply)
+{
+	struct backend *backend = ctx;
+
+	fabric_manager_reply(backend->manager, id, reply);
+}
+
+void backend_send(struct backend *backend,
+		  const struct core_outside_request *request)
+{
+	char name[FABRIC_MANAGER_NAME_MAX + 1];
+
+	snprintf(name, sizeof(name), "%s" MARK "%" PRIu64, backend->prefix,
+		 request->grant_id);
+	switch (request->verb) {
+	case OUTSIDE_MAKE:
+		fabric_manager_make(backend->manager, request->id, name,
+				    (uint32_t)strtoul(request->text, NULL, 10));
+		break;
+	case OUTSIDE_DROP:
+		fabric_manager_drop(backend->manager, request->id, name);
+		break;
+	case OUTSIDE_FIND:
+		fabric_manager_find(backend->manager, request->id, name);
+		break;
+	default:
+		fabric_manager_list(backend->manager, request->id);
+		break;
+	}
+}
+
+/* --- credentials --- */
+
+static int credential_read(const char *folder, const char *name,
+			   char **ret_text, struct fairlead_error *ret_error)
+{
+	_auto_(freep) char *path = memory_format("%s/%s", folder, name);
+	char bytes[CREDENTIAL_MAX + 1];
+	ssize_t size = secret_read(path, bytes, CREDENTIAL_MAX, ret_error);
+
+	if (size < 0)
+		return (int)size;
+	bytes[size] = '\0';
+	bytes[strcspn(bytes, "\r\n")] = '\0';
+	if (bytes[0] == '\0')
+		return error_set(ret_error, -EINVAL, "'%s' is empty", path);
+	*ret_text = memory_text(bytes);
+	sodium_memzero(bytes, sizeof(bytes));
+	return 0;
+}
+
+static int oauth_read(struct backend *backend, const char *folder,
+		      struct fairlead_error *ret_error)
+{
+	int result = credential_read(folder, "endpoint", &backend->endpoint,
+				     ret_error);
+
+	if (result == 0)
+		result = credential_read(folder, "client-id",
+					 &backend->client_id, ret_error);
+	if (result == 0)
+		result = credential_read(folder, "client-secret",
+					 &backend->client_secret, ret_error);
+	backend->config.endpoint = backend->endpoint;
+	backend->config.client_id = backend->client_id;
+	backend->config.client_secret = backend->client_secret;
+	return result;
+}
+
+static int credentials_read(struct backend *backend,
+			    const struct fairlead_outside *terms,
+			    struct fairlead_error *ret_error)
+{
+	const char *folder = terms->credentials;
+	int result = 0;
+
+	if (strcmp(terms->auth, "oauth") == 0) {
+		backend->config.auth = FABRIC_MANAGER_OAUTH;
+		result = oauth_read(backend, folder, ret_error);
+	} else if (strcmp(terms->auth, "basic") == 0) {
+		backend->config.auth = FABRIC_MANAGER_BASIC;
+		result = credential_read(folder, "passwd", &backend->password,
+					 ret_error);
+		backend->config.password = backend->password;
+	} else {
+		backend->config.auth = FABRIC_MANAGER_CERTIFICATE;
+		backend->certificate = memory_format("%s/client.pem", folder);
+		backend->key = memory_format("%s/client-key.pem", folder);
+		backend->http_config.certificate = backend->certificate;
+		backend->http_config.key = backend->key;
+	}
+	return result < 0 ? error_prefix(ret_error, "fabric manager '%s'",
+					 terms->url)
+			  : 0;
+}
+
+/* --- life --- */
+
+int backend_create(uv_loop_t *loop, const struct fairlead_outside *terms,
+		   const char *cluster,
+		   void (*done)(void *ctx, uint64_t id,
+				const struct outside_end *end),
+		   void *ctx, struct backend **ret_backend,
+		   struct fairlead_error *ret_error)
+{
+	_auto_(backend_destroyp) struct backend *backend =
+		memory_alloc(sizeof(*backend));
+	struct http_seam seam;
+	int result;
+
+	backend->done = done;
+	backend->ctx = ctx;
+	backend->prefix =
+		memory_text(terms->prefix != NULL ? terms->prefix : cluster);
+	backend->url = memory_text(terms->url);
+	backend->config.url = backend->url;
+	backend->config.timeout_ms = terms->timeout_ms;
+	backend->http_config.connect_timeout_ms = terms->timeout_ms;
+	if (terms->ca != NULL)
+		backend->ca = memory_text(terms->ca);
+	backend->http_config.ca = backend->ca;
+	result = credentials_read(backend, terms, ret_error);
+	if (result < 0)
+		return result;
+	backend->http = http_client_create(loop, &backend->http_config,
+					   on_reply, backend);
+	seam = http_client_seam(backend->http);
+	backend->manager = fabric_manager_create(&backend->config, &seam,
+						 on_done, backend);
+	*ret_backend = take_ptr(backend);
+	return 0;
+}
+
+static void secret_free(char *secret)
+{
+	if (secret != NULL)
+		sodium_memzero(secret, strlen(secret));
+	free(secret);
+}
+
+void backend_destroy(struct backend *backend)
+{
+	if (backend == NULL)
+		return;
+	http_client_destroy(backend->http);
+	fabric_manager_destroy(backend->manager);
+	secret_free(backend->client_secret);
+	secret_free(backend->password);
+	free(backend->endpoint);
+	free(backend->client_id);
+	free(backend->certificate);
+	free(backend->key);
+	free(backend->prefix);
+	free(backend->url);
+	free(backend->ca);
+	free(backend);
+}
