@@ -25,14 +25,14 @@ struct output {
 	char *hint;     /* REPLY */
 	char *members;  /* REPLY */
 	struct fanout_command *command; /* FANOUT */
-	char *node; /* HELLO, ACK, DRAIN, NOTIFY; OUTSIDE: the driver */
-	uint64_t peer;                  /* HELLO */
-	uint8_t nonce[NONCE_SIZE];      /* HELLO */
-	uint64_t sequence;              /* ACK; NOTIFY, OUTSIDE: its id */
-	bool is_drained;                /* DRAIN, NOTIFY */
-	uint64_t *grants;               /* EVENTS */
-	size_t grant_count;             /* EVENTS */
-	json_t *view;                   /* EVENTS, or NULL: see events_read() */
+	char *node;    /* HELLO, ACK, DRAIN, NOTIFY; OUTSIDE: the driver */
+	uint64_t peer; /* HELLO */
+	uint8_t nonce[NONCE_SIZE]; /* HELLO */
+	uint64_t sequence;         /* ACK; NOTIFY, OUTSIDE: its id */
+	bool is_drained;           /* DRAIN, NOTIFY */
+	uint64_t *grants;          /* EVENTS */
+	size_t grant_count;        /* EVENTS */
+	json_t *view;              /* EVENTS, or NULL: see events_read() */
 };
 
 struct manager_group {

@@ -62,8 +62,11 @@ static int take_config(struct manager *manager, struct config *config,
 	struct role_config *filled = memory_alloc(sizeof(*filled));
 	struct fairlead_error error;
 	bool has_new_keys = false;
+	struct role_outside outside = { 0 };
 	int result = role_keys_load(config->manager.key, &keys, &error);
 
+	if (result == 0)
+		result = role_outside_open(manager, config, &outside, &error);
 	if (result == 0)
 		result = engine_rekey(manager->engine, &keys, &error);
 	if (result >= 0) {
@@ -75,10 +78,12 @@ static int take_config(struct manager *manager, struct config *config,
 	}
 	manager_keys_fini(&keys);
 	if (result < 0) {
+		role_outside_fini(&outside);
 		free(filled);
 		*ret_text = memory_text(error.text);
 		return result;
 	}
+	role_outside_take(manager, &outside);
 	free(manager->filled);
 	manager->filled = filled;
 	manager->log->level = config->log_level;
@@ -181,11 +186,17 @@ static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
 		commands_run(manager->commands, path, node, reason, id);
 }
 
+static void on_outside(void *ctx, const struct core_outside_request *request)
+{
+	role_outside_send(ctx, request);
+}
+
 static const struct engine_ops engine_ops = {
 	.replay = on_replay,
 	.reconfigure = on_reconfigure,
 	.store_error = on_store_error,
 	.notify = on_notify,
+	.outside = on_outside,
 };
 
 /* --- the end --- */
@@ -222,6 +233,7 @@ static void close_all(struct manager *manager)
 	http_stop(take_ptr(manager->http));
 	turns_destroy(take_ptr(manager->turns));
 	commands_destroy(take_ptr(manager->commands));
+	role_outside_fini(&manager->outside);
 	engine_destroy(take_ptr(manager->engine));
 	role_endpoint_close(manager);
 	store_close(take_ptr(manager->store));
@@ -372,6 +384,9 @@ static int start(struct manager *manager, const struct manager_options *options,
 
 	if (result == 0)
 		result = role_nets_create(manager, options->shares, ret_error);
+	if (result == 0)
+		result = role_outside_open(manager, manager->config,
+					   &manager->outside, ret_error);
 	if (result == 0)
 		result = make_engine(manager, ret_error);
 	if (result == 0)

@@ -24,6 +24,17 @@ struct role_config {
 /* Borrowed from config; ret->engine points into ret. */
 void role_config_fill(const struct config *config, struct role_config *ret);
 
+struct backend; /* outside/backend.h */
+
+/* Of the drivers that name one. */
+struct role_outside {
+	size_t count;
+	struct {
+		const char *driver;
+		struct backend *backend;
+	} list[CORE_DRIVERS_MAX];
+};
+
 /* A call of the site's tools that has ended. */
 struct ended_command {
 	char node[NODE_NAME_MAX + 1];
@@ -57,6 +68,7 @@ struct manager {
 	struct rounds *rounds; /* over it, for the engine */
 	struct commands *commands;
 	struct http *http;
+	struct role_outside outside;
 	struct ended_command *ended_commands;
 
 	uv_prepare_t prepare;
@@ -82,5 +94,16 @@ int role_endpoint_open(struct manager *manager, uint64_t epoch,
 		       struct fairlead_error *ret_error);
 /* When the engine has been destroyed. */
 void role_endpoint_close(struct manager *manager);
+/* Of this configuration. Errors have a text. */
+int role_outside_open(struct manager *manager, const struct config *config,
+		      struct role_outside *ret_outside,
+		      struct fairlead_error *ret_error);
+void role_outside_fini(struct role_outside *outside);
+/* In place of those that are there; what these had to do is tried again. */
+void role_outside_take(struct manager *manager,
+		       const struct role_outside *outside);
+void role_outside_send(struct manager *manager,
+		       const struct core_outside_request *request);
+
 int role_keys_load(const char *path, struct manager_keys *ret_keys,
 		   struct fairlead_error *ret_error);

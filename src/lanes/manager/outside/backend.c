@@ -105,6 +105,13 @@ void backend_send(struct backend *backend,
 	}
 }
 
+void backend_cancel(struct backend *backend)
+{
+	if (backend != NULL)
+		fabric_manager_cancel(backend->manager,
+				      "the configuration has changed");
+}
+
 /* --- credentials --- */
 
 static int credential_read(const char *folder, const char *name,

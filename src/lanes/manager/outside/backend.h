@@ -26,6 +26,8 @@ int backend_create(uv_loop_t *loop, const struct fairlead_outside *terms,
 				const struct outside_end *end),
 		   void *ctx, struct backend **ret_backend,
 		   struct fairlead_error *ret_error);
+/* Requests that are under way end with -EAGAIN. NULL is allowed. */
+void backend_cancel(struct backend *backend);
 /* Requests that are under way end without a call. NULL is allowed. */
 void backend_destroy(struct backend *backend);
 DEFINE_AUTO(struct backend, backend_destroy)

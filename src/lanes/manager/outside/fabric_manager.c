@@ -454,6 +454,14 @@ void fabric_manager_reply(struct fabric_manager *manager, uint64_t request,
 		taken(manager, operation, reply);
 }
 
+void fabric_manager_cancel(struct fabric_manager *manager, const char *why)
+{
+	struct operation *operation, *next;
+
+	DL_FOREACH_SAFE (manager->operations, operation, next)
+		fail_transport(manager, operation, why);
+}
+
 /* --- operations --- */
 
 static void begin(struct fabric_manager *manager, enum verb verb, uint64_t id,

@@ -64,6 +64,8 @@ struct fabric_manager *fabric_manager_create(
 	void (*done)(void *ctx, uint64_t id,
 		     const struct fabric_manager_outcome *outcome),
 	void *ctx);
+/* All that is under way ends with -EAGAIN and this text. */
+void fabric_manager_cancel(struct fabric_manager *manager, const char *why);
 /* Wipes tokens. What is under way ends without a call. */
 void fabric_manager_destroy(struct fabric_manager *manager);
 DEFINE_AUTO(struct fabric_manager, fabric_manager_destroy)
