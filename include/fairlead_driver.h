@@ -129,6 +129,8 @@ struct fairlead_plan {
 	 */
 	char outside[FAIRLEAD_OUTSIDE_MAX + 1];
 	bool is_outside_fatal;
+	/* Why it cannot be had, where it was asked for; "": it may. */
+	char outside_flaw[FAIRLEAD_REASON_MAX + 1];
 };
 
 /* What the manager needs to know of external reservations. */

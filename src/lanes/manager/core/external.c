@@ -126,9 +126,16 @@ static const struct outside_ops table_ops = {
 void core_outside_want(struct core *core, const struct job *job,
 		       const struct fairlead_plan *plan)
 {
-	outside_want(&core->outsides[job->driver].table, job->grant_id,
-		     plan->outside, plan->is_outside_fatal, core_now_ms(core),
-		     terms(core, job->driver).wait_ms);
+	struct outside_table *table = &core->outsides[job->driver].table;
+
+	if (plan->outside_flaw[0] != '\0')
+		outside_refuse(table, job->grant_id, plan->outside,
+			       plan->is_outside_fatal, plan->outside_flaw,
+			       core_now_ms(core));
+	else
+		outside_want(table, job->grant_id, plan->outside,
+			     plan->is_outside_fatal, core_now_ms(core),
+			     terms(core, job->driver).wait_ms);
 }
 
 void core_outside_release(struct core *core, const struct job *job)

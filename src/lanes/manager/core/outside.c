@@ -456,19 +456,35 @@ void outside_done(struct outside_table *table, uint64_t id,
 
 /* --- what jobs want --- */
 
+static struct outside_item *item_want(struct outside_table *table,
+				      uint64_t grant_id, const char *request,
+				      bool is_fatal, uint64_t now_ms)
+{
+	struct outside_item *item =
+		item_add(table, grant_id, OUTSIDE_WANTED, false, now_ms);
+
+	item->is_fatal = is_fatal;
+	item->request = memory_text(request);
+	item->reason = memory_text("");
+	return item;
+}
+
+void outside_refuse(struct outside_table *table, uint64_t grant_id,
+		    const char *request, bool is_fatal, const char *why,
+		    uint64_t now_ms)
+{
+	refuse(table, item_want(table, grant_id, request, is_fatal, now_ms),
+	       why, false, now_ms);
+}
+
 void outside_want(struct outside_table *table, uint64_t grant_id,
 		  const char *request, bool is_fatal, uint64_t now_ms,
 		  uint32_t wait_ms)
 {
 	struct outside_item *item =
-		item_add(table, grant_id, OUTSIDE_WANTED, false, now_ms);
+		item_want(table, grant_id, request, is_fatal, now_ms);
 	char why[OUTSIDE_REASON_MAX + 1];
 
-	item->is_fatal = is_fatal;
-	item->request = memory_text(request);
-	item->reason = memory_text("");
-	deadline_set(table, item, now_ms + wait_ms);
-	table->ops->store(table->ctx, item);
 	if (table->is_down && now_ms - table->since_ms >= wait_ms) {
 		snprintf(
 			why, sizeof(why), "down for %llu s: %.400s",
@@ -477,6 +493,8 @@ void outside_want(struct outside_table *table, uint64_t grant_id,
 		refuse(table, item, why, false, now_ms);
 		return;
 	}
+	deadline_set(table, item, now_ms + wait_ms);
+	table->ops->store(table->ctx, item);
 	queue_join(table, item, OUTSIDE_MAKE);
 	pump(table, now_ms);
 }

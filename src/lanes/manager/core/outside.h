@@ -158,6 +158,10 @@ void outside_start(struct outside_table *table, uint64_t now_ms,
 void outside_want(struct outside_table *table, uint64_t grant_id,
 		  const char *request, bool is_fatal, uint64_t now_ms,
 		  uint32_t wait_ms);
+/* The same, but it cannot be had. */
+void outside_refuse(struct outside_table *table, uint64_t grant_id,
+		    const char *request, bool is_fatal, const char *why,
+		    uint64_t now_ms);
 /* The grant is released: what there is becomes a debt. None is allowed. */
 void outside_release(struct outside_table *table, uint64_t grant_id,
 		     uint64_t now_ms);
