@@ -38,8 +38,8 @@ struct http_reply {
 
 struct http_ops {
 	/*
-	 * Send the request. How it ended is told, with the id, after this
-	 * call has returned.
+	 * Send the request. Its end comes with the id, after this call has
+	 * returned.
 	 */
 	void (*send)(void *ctx, uint64_t id,
 		     const struct http_request *request);

@@ -21,7 +21,7 @@ struct watch {
 	curl_socket_t socket;
 };
 
-struct transfer {
+struct http_transfer {
 	struct http_client *client;
 	uint64_t id;
 	CURL *easy;
@@ -31,7 +31,7 @@ struct transfer {
 	size_t reply_max;
 	size_t header_bytes;
 	bool is_too_large;
-	struct transfer *prev, *next;
+	struct http_transfer *prev, *next;
 };
 
 struct http_client {
@@ -41,10 +41,10 @@ struct http_client {
 	CURLM *multi;
 	uv_loop_t *loop;
 	uv_timer_t *timer; /* the loop frees it */
-	struct transfer *transfers;
+	struct http_transfer *transfers;
 };
 
-static void transfer_destroy(struct transfer *transfer)
+static void transfer_destroy(struct http_transfer *transfer)
 {
 	DL_DELETE(transfer->client->transfers, transfer);
 	curl_multi_remove_handle(transfer->client->multi, transfer->easy);
@@ -57,7 +57,7 @@ static void transfer_destroy(struct transfer *transfer)
 
 /* --- the end of a request --- */
 
-static int result_of(const struct transfer *transfer, CURLcode code)
+static int result_of(const struct http_transfer *transfer, CURLcode code)
 {
 	if (transfer->is_too_large)
 		return -EMSGSIZE;
@@ -90,7 +90,7 @@ static int result_of(const struct transfer *transfer, CURLcode code)
 	}
 }
 
-static void transfer_end(struct transfer *transfer, CURLcode code)
+static void transfer_end(struct http_transfer *transfer, CURLcode code)
 {
 	struct http_client *client = transfer->client;
 	struct http_reply reply = {
@@ -118,7 +118,7 @@ static void messages_take(struct http_client *client)
 
 	while ((message = curl_multi_info_read(client->multi, &left)) != NULL) {
 		CURLcode code = message->data.result;
-		struct transfer *transfer;
+		struct http_transfer *transfer;
 
 		if (message->msg != CURLMSG_DONE)
 			continue;
@@ -210,7 +210,7 @@ static int on_timeout(CURLM *multi, long timeout_ms, void *ctx)
 
 static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
 {
-	struct transfer *transfer = ctx;
+	struct http_transfer *transfer = ctx;
 
 	size *= count;
 	if (size > transfer->reply_max - transfer->reply.size) {
@@ -223,7 +223,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
 
 static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
 {
-	struct transfer *transfer = ctx;
+	struct http_transfer *transfer = ctx;
 
 	size *= count;
 	transfer->header_bytes += size;
@@ -231,13 +231,13 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
 	return transfer->is_too_large ? 0 : size;
 }
 
-static void header_add(struct transfer *transfer, const char *header)
+static void header_add(struct http_transfer *transfer, const char *header)
 {
 	transfer->headers =
 		memory_have(curl_slist_append(transfer->headers, header));
 }
 
-static void options_set(struct transfer *transfer,
+static void options_set(struct http_transfer *transfer,
 			const struct http_request *request)
 {
 	const struct http_client_config *config = transfer->client->config;
@@ -290,7 +290,7 @@ static void options_set(struct transfer *transfer,
 static void on_send(void *ctx, uint64_t id, const struct http_request *request)
 {
 	struct http_client *client = ctx;
-	struct transfer *transfer = memory_alloc(sizeof(*transfer));
+	struct http_transfer *transfer = memory_alloc(sizeof(*transfer));
 
 	transfer->client = client;
 	transfer->id = id;
@@ -304,10 +304,11 @@ static void on_send(void *ctx, uint64_t id, const struct http_request *request)
 
 /* --- the client --- */
 
-struct http_client *http_client_create(
-	uv_loop_t *loop, const struct http_client_config *config,
-	void (*done)(void *ctx, uint64_t id, const struct http_reply *reply),
-	void *ctx)
+static struct http_client *create(uv_loop_t *loop,
+				  const struct http_client_config *config,
+				  void (*done)(void *ctx, uint64_t id,
+					       const struct http_reply *reply),
+				  void *ctx)
 {
 	struct http_client *client = memory_alloc(sizeof(*client));
 
@@ -329,9 +330,9 @@ struct http_client *http_client_create(
 	return client;
 }
 
-void http_client_destroy(struct http_client *client)
+static void destroy(struct http_client *client)
 {
-	struct transfer *transfer, *next;
+	struct http_transfer *transfer, *next;
 
 	if (client == NULL)
 		return;
@@ -345,7 +346,14 @@ void http_client_destroy(struct http_client *client)
 
 static const struct http_ops client_ops = { .send = on_send };
 
-struct http_seam http_client_seam(struct http_client *client)
+static struct http_seam seam(struct http_client *client)
 {
 	return (struct http_seam){ .ops = &client_ops, .ctx = client };
 }
+
+__attribute__((visibility("default")))
+const struct http_client_library fairlead_http_client = {
+	.create = create,
+	.destroy = destroy,
+	.seam = seam,
+};

@@ -23,13 +23,23 @@ struct http_client_config {
 	uint32_t connect_timeout_ms;
 };
 
-/* done: how a request ended, in the order of their ends. */
-struct http_client *http_client_create(
-	uv_loop_t *loop, const struct http_client_config *config,
-	void (*done)(void *ctx, uint64_t id, const struct http_reply *reply),
-	void *ctx);
-/* Requests that are under way end without a call. NULL is allowed. */
-void http_client_destroy(struct http_client *client);
-DEFINE_AUTO(struct http_client, http_client_destroy)
+/*
+ * The functions are in a library of their own, libfairlead-http, so that only
+ * who sends requests loads libcurl, and all that it brings.
+ */
+struct http_client_library {
+	/* done: how a request ended, in the order of their ends. */
+	struct http_client *(*create)(
+		uv_loop_t *loop, const struct http_client_config *config,
+		void (*done)(void *ctx, uint64_t id,
+			     const struct http_reply *reply),
+		void *ctx);
+	/* Requests under way end without a call. NULL is allowed. */
+	void (*destroy)(struct http_client *client);
+	struct http_seam (*seam)(struct http_client *client);
+};
 
-struct http_seam http_client_seam(struct http_client *client);
+#define HTTP_CLIENT_LIBRARY "libfairlead-http.so.0"
+#define HTTP_CLIENT_SYMBOL  "fairlead_http_client"
+
+extern const struct http_client_library fairlead_http_client;

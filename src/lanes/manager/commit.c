@@ -432,10 +432,10 @@ static void on_outside(void *ctx, const struct core_outside_request *request)
 	struct output *output = output_create(OUTPUT_OUTSIDE);
 
 	output->sequence = request->id;
-	output->node = copy_text(request->driver);
+	output->node = memory_text(request->driver);
 	output->result = request->verb;
 	output->token = request->grant_id;
-	output->text = copy_text(request->text);
+	output->text = memory_text(request->text);
 	commit_output(ctx, output);
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-void softfm_job_list(struct exchange *exchange, bool is_cut)
+void softfm_job_list(struct softfm_exchange *exchange, bool is_cut)
 {
 	const char *prefix = exchange->softfm->config->prefix;
 	const json_t *jobs = exchange->softfm->jobs;
@@ -28,7 +28,7 @@ void softfm_job_list(struct exchange *exchange, bool is_cut)
 			json_pack("{s:o}", "documentLinks", links));
 }
 
-static json_t *document(const struct exchange *exchange, const char *id)
+static json_t *document(const struct softfm_exchange *exchange, const char *id)
 {
 	json_t *job = json_object_get(exchange->softfm->jobs, id);
 	json_t *copy = memory_have(json_copy(job));
@@ -53,7 +53,7 @@ static bool is_job_id(const char *id)
 	return true;
 }
 
-void softfm_job_create(struct exchange *exchange)
+void softfm_job_create(struct softfm_exchange *exchange)
 {
 	struct softfm *softfm = exchange->softfm;
 	char token[SOFTFM_SECRET_SIZE];
@@ -87,7 +87,7 @@ void softfm_job_create(struct exchange *exchange)
 }
 
 /* The job that the path names; it is refused where there is none. */
-static json_t *job_find(struct exchange *exchange)
+static json_t *job_find(struct softfm_exchange *exchange)
 {
 	json_t *job = json_object_get(exchange->softfm->jobs, exchange->id);
 
@@ -97,7 +97,7 @@ static json_t *job_find(struct exchange *exchange)
 	return job;
 }
 
-void softfm_job_get(struct exchange *exchange)
+void softfm_job_get(struct softfm_exchange *exchange)
 {
 	if (job_find(exchange) != NULL)
 		exchange_answer(exchange, 200,
@@ -122,7 +122,7 @@ static void step_remove(struct softfm *softfm, const json_t *job,
 	json_decref(list);
 }
 
-void softfm_job_patch(struct exchange *exchange)
+void softfm_job_patch(struct softfm_exchange *exchange)
 {
 	const json_t *job = job_find(exchange);
 	json_t *steps = json_object_get(exchange->body, "jobSteps");
@@ -165,7 +165,7 @@ void softfm_job_remove(struct softfm *softfm, const char *id)
 	json_decref(job);
 }
 
-void softfm_job_delete(struct exchange *exchange)
+void softfm_job_delete(struct softfm_exchange *exchange)
 {
 	if (job_find(exchange) == NULL)
 		return;

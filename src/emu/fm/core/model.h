@@ -20,7 +20,7 @@ struct softfm {
 	size_t fault_count;
 };
 
-struct exchange {
+struct softfm_exchange {
 	struct softfm *softfm;
 	const struct softfm_request *request;
 	uint64_t now_ms;
@@ -36,23 +36,23 @@ struct exchange {
 /* An unpredictable text. */
 void softfm_secret_make(struct softfm *softfm, char secret[SOFTFM_SECRET_SIZE]);
 /* The exchange is answered; body is taken. */
-void exchange_answer(struct exchange *exchange, unsigned int status,
+void exchange_answer(struct softfm_exchange *exchange, unsigned int status,
 		     json_t *body);
 /* code: of `message`, which clients parse in a 507. */
-void exchange_refuse(struct exchange *exchange, unsigned int status,
+void exchange_refuse(struct softfm_exchange *exchange, unsigned int status,
 		     unsigned int code, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 /* A copy of the id in the log line's form. */
-void exchange_name_job(struct exchange *exchange, const char *job);
+void exchange_name_job(struct softfm_exchange *exchange, const char *job);
 
 /* Operations. What they need is checked: id, credentials, body. */
-void softfm_job_list(struct exchange *exchange, bool is_cut);
-void softfm_job_create(struct exchange *exchange);
-void softfm_job_get(struct exchange *exchange);
-void softfm_job_patch(struct exchange *exchange);
-void softfm_job_delete(struct exchange *exchange);
-void softfm_tree_create(struct exchange *exchange);
-void softfm_tree_delete(struct exchange *exchange);
+void softfm_job_list(struct softfm_exchange *exchange, bool is_cut);
+void softfm_job_create(struct softfm_exchange *exchange);
+void softfm_job_get(struct softfm_exchange *exchange);
+void softfm_job_patch(struct softfm_exchange *exchange);
+void softfm_job_delete(struct softfm_exchange *exchange);
+void softfm_tree_create(struct softfm_exchange *exchange);
+void softfm_tree_delete(struct softfm_exchange *exchange);
 
 /* Without an answer. */
 void softfm_job_remove(struct softfm *softfm, const char *job);

@@ -16,7 +16,7 @@
 #include "base/memory.h"
 
 /* Who may: administrators, and where it says so a job's session token. */
-struct route {
+struct softfm_route {
 	const char *method;
 	const char *path; /* of the collection */
 	bool has_id;
@@ -24,7 +24,7 @@ struct route {
 	enum softfm_op op;
 };
 
-static const struct route routes[] = {
+static const struct softfm_route routes[] = {
 	{ "POST", SOFTFM_TOKEN_PATH, false, false, SOFTFM_OP_TOKEN },
 	{ "GET", SOFTFM_JOBS_PATH, false, false, SOFTFM_OP_LIST },
 	{ "POST", SOFTFM_JOBS_PATH, false, true, SOFTFM_OP_CREATE },
@@ -63,7 +63,7 @@ static const char *status_title(unsigned int status)
 	}
 }
 
-void exchange_answer(struct exchange *exchange, unsigned int status,
+void exchange_answer(struct softfm_exchange *exchange, unsigned int status,
 		     json_t *body)
 {
 	json_decref(exchange->answer->body);
@@ -71,7 +71,7 @@ void exchange_answer(struct exchange *exchange, unsigned int status,
 	exchange->answer->body = memory_have(body);
 }
 
-void exchange_refuse(struct exchange *exchange, unsigned int status,
+void exchange_refuse(struct softfm_exchange *exchange, unsigned int status,
 		     unsigned int code, const char *format, ...)
 {
 	struct fairlead_error error; /* makes it valid UTF-8 */
@@ -90,7 +90,7 @@ void exchange_refuse(struct exchange *exchange, unsigned int status,
 				  error.text, "message", message));
 }
 
-void exchange_name_job(struct exchange *exchange, const char *job)
+void exchange_name_job(struct softfm_exchange *exchange, const char *job)
 {
 	char *name = exchange->answer->job;
 
@@ -150,7 +150,7 @@ static bool has_type(const struct softfm_request *request, const char *type)
 		given[size] == ' ');
 }
 
-static void token_create(struct exchange *exchange)
+static void token_create(struct softfm_exchange *exchange)
 {
 	const struct softfm_request *request = exchange->request;
 	const struct softfm_config *config = exchange->softfm->config;
@@ -193,7 +193,7 @@ static void token_create(struct exchange *exchange)
 }
 
 /* True: an administrator, or the owner of a session token. */
-static bool caller_find(struct exchange *exchange)
+static bool caller_find(struct softfm_exchange *exchange)
 {
 	const struct softfm *softfm = exchange->softfm;
 	const char *header = exchange->request->authorization;
@@ -218,7 +218,8 @@ static bool caller_find(struct exchange *exchange)
 }
 
 /* Of the caller with a session token. */
-static bool is_permitted(const struct exchange *exchange, enum softfm_op op)
+static bool is_permitted(const struct softfm_exchange *exchange,
+			 enum softfm_op op)
 {
 	const struct softfm_config *config = exchange->softfm->config;
 
@@ -252,13 +253,13 @@ static const char *path_id(const char *path, const char *collection)
 }
 
 /* The route of a path without prefix and slashes at the end. */
-static const struct route *route_find(struct exchange *exchange,
-				      const char *path)
+static const struct softfm_route *route_find(struct softfm_exchange *exchange,
+					     const char *path)
 {
 	bool is_known = false;
 
 	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
-		const struct route *route = &routes[i];
+		const struct softfm_route *route = &routes[i];
 		const char *id = path_id(path, route->path);
 
 		if (id == NULL || (*id != '\0') != route->has_id)
@@ -277,7 +278,7 @@ static const struct route *route_find(struct exchange *exchange,
 	return NULL;
 }
 
-static bool body_read(struct exchange *exchange)
+static bool body_read(struct softfm_exchange *exchange)
 {
 	const struct softfm_request *request = exchange->request;
 	json_error_t error;
@@ -298,7 +299,8 @@ static bool body_read(struct exchange *exchange)
 	return false;
 }
 
-static void run(struct exchange *exchange, enum softfm_op op, bool is_cut)
+static void run(struct softfm_exchange *exchange, enum softfm_op op,
+		bool is_cut)
 {
 	switch (op) {
 	case SOFTFM_OP_LIST:
@@ -325,8 +327,8 @@ static void run(struct exchange *exchange, enum softfm_op op, bool is_cut)
 	}
 }
 
-static void serve(struct exchange *exchange, const struct route *route,
-		  bool is_cut)
+static void serve(struct softfm_exchange *exchange,
+		  const struct softfm_route *route, bool is_cut)
 {
 	if (route->op == SOFTFM_OP_TOKEN)
 		token_create(exchange);
@@ -340,7 +342,8 @@ static void serve(struct exchange *exchange, const struct route *route,
 	json_decref(exchange->body);
 }
 
-static void dispatch(struct exchange *exchange, const struct route *route)
+static void dispatch(struct softfm_exchange *exchange,
+		     const struct softfm_route *route)
 {
 	struct softfm_answer *answer = exchange->answer;
 	const struct softfm_fault *fault =
@@ -361,7 +364,7 @@ static void dispatch(struct exchange *exchange, const struct route *route)
 void softfm_handle(struct softfm *softfm, const struct softfm_request *request,
 		   uint64_t now_ms, struct softfm_answer *ret_answer)
 {
-	struct exchange exchange = {
+	struct softfm_exchange exchange = {
 		.softfm = softfm,
 		.request = request,
 		.now_ms = now_ms,
@@ -370,7 +373,7 @@ void softfm_handle(struct softfm *softfm, const struct softfm_request *request,
 	};
 	const size_t prefix_size = strlen(softfm->config->prefix);
 	_auto_(freep) char *path = NULL;
-	const struct route *route;
+	const struct softfm_route *route;
 	size_t size;
 
 	*ret_answer = (struct softfm_answer){ .op = SOFTFM_OP_NONE };

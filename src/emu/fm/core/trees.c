@@ -72,7 +72,8 @@ static bool macs_check(const json_t *macs)
 	return count > 0;
 }
 
-static bool request_read(struct exchange *exchange, struct tree_request *tree)
+static bool request_read(struct softfm_exchange *exchange,
+			 struct tree_request *tree)
 {
 	json_int_t vni, timeout;
 	json_t *macs;
@@ -142,7 +143,7 @@ static void tree_add(struct softfm *softfm, const struct tree_request *tree,
 	memory_check(json_object_set_new(softfm->roots, root, json_true()));
 }
 
-void softfm_tree_create(struct exchange *exchange)
+void softfm_tree_create(struct softfm_exchange *exchange)
 {
 	struct softfm *softfm = exchange->softfm;
 	char address[ADDRESS_TEXT_SIZE];
@@ -197,7 +198,7 @@ void softfm_tree_remove(struct softfm *softfm, const char *address)
 	json_object_del(softfm->trees, address);
 }
 
-void softfm_tree_delete(struct exchange *exchange)
+void softfm_tree_delete(struct softfm_exchange *exchange)
 {
 	const json_t *tree =
 		json_object_get(exchange->softfm->trees, exchange->id);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A certificate authority of the stand-in's own, and what it signs. Keys are
- * made anew in a folder that has none; those that are there are used again, so
+ * made in a folder that has none; those that are there are used again, so
  * that clients go on trusting them.
  */
 #pragma once

@@ -29,7 +29,7 @@
 #define HTML_TYPE       "text/html; charset=utf-8"
 
 /* One request, from its first line until it is answered. */
-struct visit {
+struct softfm_visit {
 	struct softfm_server *server;
 	struct MHD_Connection *connection;
 	struct writer body; /* up to SOFTFM_BODY_MAX bytes */
@@ -38,7 +38,7 @@ struct visit {
 	struct softfm_answer answer;
 	/* Suspended: when it goes on, and the others. */
 	uint64_t due_ms;
-	struct visit *next;
+	struct softfm_visit *next;
 };
 
 struct softfm_server {
@@ -53,7 +53,7 @@ struct softfm_server {
 	struct http_server *http;
 	struct packet_server *control;
 	uv_timer_t timer; /* of those who are suspended */
-	struct visit *suspended;
+	struct softfm_visit *suspended;
 };
 
 /* --- answers that come late --- */
@@ -65,7 +65,7 @@ static void timer_set(struct softfm_server *server)
 	uint64_t now_ms = clock_monotonic_ms(server->clock);
 	uint64_t due_ms = SOFTFM_FOREVER;
 
-	for (struct visit *visit = server->suspended; visit != NULL;
+	for (struct softfm_visit *visit = server->suspended; visit != NULL;
 	     visit = visit->next)
 		if (visit->due_ms < due_ms)
 			due_ms = visit->due_ms;
@@ -76,8 +76,8 @@ static void timer_set(struct softfm_server *server)
 
 static void visits_resume(struct softfm_server *server, uint64_t now_ms)
 {
-	for (struct visit **at = &server->suspended; *at != NULL;) {
-		struct visit *visit = *at;
+	for (struct softfm_visit **at = &server->suspended; *at != NULL;) {
+		struct softfm_visit *visit = *at;
 
 		if (visit->due_ms > now_ms) {
 			at = &visit->next;
@@ -97,7 +97,7 @@ static void on_due(uv_timer_t *timer)
 	timer_set(server);
 }
 
-static void visit_suspend(struct visit *visit)
+static void visit_suspend(struct softfm_visit *visit)
 {
 	struct softfm_server *server = visit->server;
 	uint64_t delay_ms = visit->answer.delay_ms;
@@ -160,7 +160,8 @@ static enum MHD_Result send_page(struct softfm_server *server,
 			 page.size);
 }
 
-static void handle(struct visit *visit, const char *method, const char *path)
+static void handle(struct softfm_visit *visit, const char *method,
+		   const char *path)
 {
 	struct softfm_server *server = visit->server;
 	const struct softfm_request request = {
@@ -194,7 +195,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection,
 				  size_t *upload_data_size, void **request_ctx)
 {
 	struct softfm_server *server = ctx;
-	struct visit *visit = *request_ctx;
+	struct softfm_visit *visit = *request_ctx;
 	char *text;
 
 	if (visit == NULL) {
@@ -232,7 +233,7 @@ static void on_completed(void *ctx, struct MHD_Connection *connection,
 			 void **request_ctx,
 			 enum MHD_RequestTerminationCode code)
 {
-	struct visit *visit = *request_ctx;
+	struct softfm_visit *visit = *request_ctx;
 
 	if (visit == NULL)
 		return;
@@ -298,7 +299,7 @@ static bool control_send(int fd, int result, const char *text,
 /* What was hung by a fault that is cleared ends. */
 static void hung_end(struct softfm_server *server)
 {
-	for (struct visit *visit = server->suspended; visit != NULL;
+	for (struct softfm_visit *visit = server->suspended; visit != NULL;
 	     visit = visit->next) {
 		visit->answer.is_lost |= visit->due_ms == SOFTFM_FOREVER;
 		if (visit->answer.is_lost)

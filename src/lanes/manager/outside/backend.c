@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lanes/manager/outside/backend.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <sodium.h>
@@ -17,6 +18,7 @@
 #define MARK           "-g" /* between prefix and grant id */
 
 struct backend {
+	const struct http_client_library *library;
 	void (*done)(void *ctx, uint64_t id, const struct outside_end *end);
 	void *ctx;
 	char *prefix;
@@ -179,6 +181,21 @@ static int credentials_read(struct backend *backend,
 
 /* --- life --- */
 
+/* It stays loaded. */
+static int library_load(const struct http_client_library **ret_library,
+			struct fairlead_error *ret_error)
+{
+	void *handle = dlopen(HTTP_CLIENT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	if (handle != NULL)
+		*ret_library = dlsym(handle, HTTP_CLIENT_SYMBOL);
+	if (handle == NULL || *ret_library == NULL)
+		return error_set(ret_error, -ENOENT,
+				 "a fabric manager is reached by libcurl: %s",
+				 dlerror());
+	return 0;
+}
+
 int backend_create(uv_loop_t *loop, const struct fairlead_outside *terms,
 		   const char *cluster,
 		   void (*done)(void *ctx, uint64_t id,
@@ -205,9 +222,12 @@ int backend_create(uv_loop_t *loop, const struct fairlead_outside *terms,
 	result = credentials_read(backend, terms, ret_error);
 	if (result < 0)
 		return result;
-	backend->http = http_client_create(loop, &backend->http_config,
-					   on_reply, backend);
-	seam = http_client_seam(backend->http);
+	result = library_load(&backend->library, ret_error);
+	if (result < 0)
+		return result;
+	backend->http = backend->library->create(loop, &backend->http_config,
+						 on_reply, backend);
+	seam = backend->library->seam(backend->http);
 	backend->manager = fabric_manager_create(&backend->config, &seam,
 						 on_done, backend);
 	*ret_backend = take_ptr(backend);
@@ -225,7 +245,8 @@ void backend_destroy(struct backend *backend)
 {
 	if (backend == NULL)
 		return;
-	http_client_destroy(backend->http);
+	if (backend->library != NULL)
+		backend->library->destroy(backend->http);
 	fabric_manager_destroy(backend->manager);
 	secret_free(backend->client_secret);
 	secret_free(backend->password);

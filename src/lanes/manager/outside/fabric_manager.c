@@ -41,7 +41,7 @@ static const char *const verb_texts[] = {
 	[VERB_LIST] = "cannot list",
 };
 
-struct operation {
+struct fabric_operation {
 	uint64_t id;
 	uint64_t request; /* under way, or REQUEST_ */
 	enum verb verb;
@@ -50,7 +50,7 @@ struct operation {
 	bool is_second;      /* credentials were refused once */
 	uint64_t token_age;  /* of the access token that it went with */
 	char name[FABRIC_MANAGER_NAME_MAX + 1];
-	struct operation *prev, *next;
+	struct fabric_operation *prev, *next;
 };
 
 struct fabric_manager {
@@ -60,7 +60,7 @@ struct fabric_manager {
 		     const struct fabric_manager_outcome *outcome);
 	void *ctx;
 	uint64_t next_request;
-	struct operation *operations;
+	struct fabric_operation *operations;
 	char *basic;         /* USER:PASSWORD, or NULL */
 	char *authorization; /* the header with the access token, or NULL */
 	uint64_t token_age;  /* how many tokens there were */
@@ -69,7 +69,8 @@ struct fabric_manager {
 
 /* --- ends --- */
 
-static void finish(struct fabric_manager *manager, struct operation *operation,
+static void finish(struct fabric_manager *manager,
+		   struct fabric_operation *operation,
 		   const struct fabric_manager_outcome *outcome)
 {
 	uint64_t id = operation->id;
@@ -134,7 +135,7 @@ static int status_result(unsigned int status)
 }
 
 static void fail_status(struct fabric_manager *manager,
-			struct operation *operation,
+			struct fabric_operation *operation,
 			const struct http_reply *reply)
 {
 	struct fabric_manager_outcome outcome = { .is_reached = true };
@@ -149,7 +150,7 @@ static void fail_status(struct fabric_manager *manager,
 }
 
 static void fail_reply(struct fabric_manager *manager,
-		       struct operation *operation, const char *what)
+		       struct fabric_operation *operation, const char *what)
 {
 	struct fabric_manager_outcome outcome = { .is_reached = true };
 
@@ -161,7 +162,7 @@ static void fail_reply(struct fabric_manager *manager,
 }
 
 static void fail_transport(struct fabric_manager *manager,
-			   struct operation *operation, const char *text)
+			   struct fabric_operation *operation, const char *text)
 {
 	struct fabric_manager_outcome outcome = { .is_reached = false };
 
@@ -172,7 +173,8 @@ static void fail_transport(struct fabric_manager *manager,
 	finish(manager, operation, &outcome);
 }
 
-static void succeed(struct fabric_manager *manager, struct operation *operation)
+static void succeed(struct fabric_manager *manager,
+		    struct fabric_operation *operation)
 {
 	const struct fabric_manager_outcome outcome = { .is_reached = true };
 
@@ -181,7 +183,7 @@ static void succeed(struct fabric_manager *manager, struct operation *operation)
 
 /* --- requests --- */
 
-static const char *method_of(const struct operation *operation)
+static const char *method_of(const struct fabric_operation *operation)
 {
 	if (operation->verb == VERB_DROP)
 		return "DELETE";
@@ -216,7 +218,8 @@ static void token_fetch(struct fabric_manager *manager)
 }
 
 /* Send it; or fetch a token first, and leave it waiting. */
-static void send(struct fabric_manager *manager, struct operation *operation)
+static void send(struct fabric_manager *manager,
+		 struct fabric_operation *operation)
 {
 	const struct fabric_manager_config *config = manager->config;
 	const bool is_list = operation->verb == VERB_LIST;
@@ -266,7 +269,8 @@ static bool is_token(const char *token)
 	return size > 0 && size <= FABRIC_MANAGER_TOKEN_MAX;
 }
 
-static void made(struct fabric_manager *manager, struct operation *operation,
+static void made(struct fabric_manager *manager,
+		 struct fabric_operation *operation,
 		 const struct http_reply *reply)
 {
 	struct fabric_manager_outcome outcome = { .is_reached = true };
@@ -293,7 +297,8 @@ static bool is_name(const char *name)
 }
 
 /* The last part of each link; what cannot be a name of ours is left out. */
-static void listed(struct fabric_manager *manager, struct operation *operation,
+static void listed(struct fabric_manager *manager,
+		   struct fabric_operation *operation,
 		   const struct http_reply *reply)
 {
 	struct fabric_manager_outcome outcome = { .is_reached = true };
@@ -317,7 +322,8 @@ static void listed(struct fabric_manager *manager, struct operation *operation,
 	json_decref(object);
 }
 
-static void taken(struct fabric_manager *manager, struct operation *operation,
+static void taken(struct fabric_manager *manager,
+		  struct fabric_operation *operation,
 		  const struct http_reply *reply)
 {
 	const bool is_good = reply->status >= 200 && reply->status < 300;
@@ -352,7 +358,8 @@ static void token_forget(struct fabric_manager *manager)
 }
 
 /* Its credentials were refused: once more, with another token. */
-static void retry(struct fabric_manager *manager, struct operation *operation)
+static void retry(struct fabric_manager *manager,
+		  struct fabric_operation *operation)
 {
 	operation->is_second = true;
 	if (operation->token_age == manager->token_age)
@@ -390,7 +397,7 @@ static void token_failed(struct fabric_manager *manager,
 	struct fabric_manager_outcome outcome = {
 		.is_reached = reply->result == 0,
 	};
-	struct operation *operation, *next;
+	struct fabric_operation *operation, *next;
 
 	if (reply->result < 0)
 		outcome.result = error_set(&outcome.error, -EAGAIN,
@@ -418,7 +425,7 @@ static void token_failed(struct fabric_manager *manager,
 static void token_reply(struct fabric_manager *manager,
 			const struct http_reply *reply)
 {
-	struct operation *operation, *next;
+	struct fabric_operation *operation, *next;
 
 	manager->is_fetching = false;
 	if (reply->result < 0 || !token_take(manager, reply)) {
@@ -433,7 +440,7 @@ static void token_reply(struct fabric_manager *manager,
 void fabric_manager_reply(struct fabric_manager *manager, uint64_t request,
 			  const struct http_reply *reply)
 {
-	struct operation *operation;
+	struct fabric_operation *operation;
 
 	if (request == TOKEN_REQUEST) {
 		token_reply(manager, reply);
@@ -456,7 +463,7 @@ void fabric_manager_reply(struct fabric_manager *manager, uint64_t request,
 
 void fabric_manager_cancel(struct fabric_manager *manager, const char *why)
 {
-	struct operation *operation, *next;
+	struct fabric_operation *operation, *next;
 
 	DL_FOREACH_SAFE (manager->operations, operation, next)
 		fail_transport(manager, operation, why);
@@ -467,7 +474,7 @@ void fabric_manager_cancel(struct fabric_manager *manager, const char *why)
 static void begin(struct fabric_manager *manager, enum verb verb, uint64_t id,
 		  const char *name, uint32_t limit)
 {
-	struct operation *operation = memory_alloc(sizeof(*operation));
+	struct fabric_operation *operation = memory_alloc(sizeof(*operation));
 
 	operation->id = id;
 	operation->verb = verb;
@@ -521,7 +528,7 @@ struct fabric_manager *fabric_manager_create(
 
 void fabric_manager_destroy(struct fabric_manager *manager)
 {
-	struct operation *operation, *next;
+	struct fabric_operation *operation, *next;
 
 	if (manager == NULL)
 		return;

@@ -173,9 +173,8 @@ static void an_interconnect_with_debts_stays_on(void **state)
 	struct core *core;
 	size_t driver_count = f->config.driver_count;
 
-	assert_int_equal(reserve_as(f, &slurm, "twin", "slurm/1/0", "n0",
-				    "trees=8"),
-			 0);
+	assert_int_equal(
+		reserve_as(f, &slurm, "twin", "slurm/1/0", "n0", "trees=8"), 0);
 	outside_end(f, open_outside(f, OUTSIDE_MAKE), 0, "TOKEN");
 	release_id(f, last_grant(f));
 	f->config.driver_count = 1;

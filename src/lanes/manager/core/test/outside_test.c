@@ -328,7 +328,7 @@ static void crash(struct world *world)
 			item.secret_size = 5;
 		}
 		assert_int_equal(outside_load(&world->table, &item), 0);
-		/* Its job waits anew. */
+		/* Its job waits again. */
 		if (row->state == OUTSIDE_WANTED)
 			world->wanted_ms[id] = world->now_ms;
 	}
