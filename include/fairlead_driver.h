@@ -489,6 +489,12 @@ struct fairlead_driver {
 	 * name in capitals and _: one of them shows that there is a lane.
 	 */
 	const char *const *variables;
+	/*
+	 * Optional. One of them, without which the others name no lane: other
+	 * job managers may set those for a job that has none. Such a job has
+	 * nothing to inherit, and the others are cleared.
+	 */
+	const char *lane_variable;
 	/* The event of a lane, as `describe` names it; NULL: the driver's name. */
 	const char *event;
 	const struct fairlead_manager_ops *manager;

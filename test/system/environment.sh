@@ -165,6 +165,20 @@ outer=(OUTER=none)
 expect_exit 0 environment n0 sub/1 --inherit --json
 holds "$out" '.mode == "none"'
 
+it 'neither, where flux-coral2 had no VNIs for a job and set the rest'
+outer=(SLINGSHOT_DEVICES=cxi0,cxi1,cxi2 SLINGSHOT_SVC_IDS=-1,-1,-1 SLINGSHOT_TCS=0xf)
+expect_exit 0 environment n0 sub/1 --inherit --json
+holds "$out" '.mode == "none" and all(.variables[]; . == null)'
+cleared=(sh -c 'env | grep SLINGSHOT_ || echo cleared')
+expect_exit 0 on n0 --user $alice -- env FLUX_JOB_ID=1 "${outer[@]}" \
+	fairlead run --inherit -- "${cleared[@]}"
+is "$out" cleared 'with --inherit'
+
+it 'in a job that is off, fairlead run --inherit clears them and runs'
+expect_exit 0 fairlead run -N 1 --user $alice -o off -- env SLINGSHOT_TCS=0x0a \
+	fairlead run --inherit -- "${cleared[@]}"
+is "$out" 'n0.0: cleared' 'in a job of Fairlead'
+
 it 'off and no VNIs clear them too'
 for option in off vnis=0; do
 	expect_exit 0 env SLINGSHOT_VNIS=7 fairlead run -N 1 --user $alice -o $option \
@@ -213,16 +227,16 @@ expect_exit 75 reserve jm/late n0
 expect_error 'failed to reserve 1 VNI \(0 available\)'
 expect_exit 75 fairlead run -N 1 --user $alice -- touch "$work/ran"
 test ! -e "$work/ran"
-is "$(event run/5 exception | gojq -c '.[].severity')" 0 'severity of the exception'
+is "$(event run/6 exception | gojq -c '.[].severity')" 0 'severity of the exception'
 sed -i 's/^\( *\)vni_pool.*/&\n\1reserve_fatal = false/' "$config"
 expect_exit 0 fairlead manager reconfigure
 expect_out 'reserve_fatal: \(default\) -> false'
 expect_exit 0 env SLINGSHOT_VNIS=7 fairlead run -N 2 --user $alice -- \
 	sh -c 'env | grep SLINGSHOT_ || echo cleared'
 is "$(sort <<<"$out" | paste -sd' ')" 'n0.0: cleared n1.0: cleared' 'variables'
-is "$(event run/6 cray-slingshot | gojq -r '.[]["empty-reason"]')" \
+is "$(event run/7 cray-slingshot | gojq -r '.[]["empty-reason"]')" \
 	'failed to reserve 1 VNI (0 available)' 'the reason in its event'
-expect_events run/6 request cray-slingshot applied release
+expect_events run/7 request cray-slingshot applied release
 expect_objects 0 n0 n1
 sed -i '/reserve_fatal/d' "$config"
 expect_exit 0 fairlead manager reconfigure

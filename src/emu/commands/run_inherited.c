@@ -143,6 +143,16 @@ static int run_all(struct tasks *tasks)
 	return code == EXIT_DONE ? tasks->code : code;
 }
 
+/*
+ * Of Fairlead, Slurm or Flux. In one without a lane, since it wanted none or
+ * there was none, the tasks run with the variables cleared.
+ */
+static bool is_in_job(void)
+{
+	return getenv("FAIRLEAD_JOB") || getenv("SLURM_JOB_ID") ||
+	       getenv("FLUX_JOB_ID");
+}
+
 int run_inherited(struct cli *cli)
 {
 	static const char *const others[] = {
@@ -171,9 +181,10 @@ int run_inherited(struct cli *cli)
 	code = cli_number(cli, "tasks", 1, LAUNCH_TASKS_MAX, &count);
 	if (code == EXIT_DONE)
 		code = environment_inherit(cli, variables, &is_inherited);
-	if (code == EXIT_DONE && !is_inherited)
+	if (code == EXIT_DONE && !is_inherited && !is_in_job())
 		code = cli_fail(cli, EXIT_FAILED,
-				"this process has no lane to pass on");
+				"this process is in no job and has no lane to "
+				"pass on");
 	if (code != EXIT_DONE)
 		return code;
 	pids = memory_array(count, sizeof(*pids));

@@ -40,7 +40,7 @@ json_t *environment_own(void)
 {
 	json_t *pairs = json_array();
 
-	driver_visit_variables(is_set, add_pair, pairs);
+	driver_visit_inherited(is_set, add_pair, pairs);
 	return pairs;
 }
 

@@ -25,8 +25,8 @@ static bool is_own(const struct fairlead_driver *driver, const char *name)
 		name[size] == '_');
 }
 
-static bool has_lane(const struct fairlead_driver *driver,
-		     bool (*is_there)(void *arg, const char *name), void *arg)
+static bool has_own(const struct fairlead_driver *driver,
+		    bool (*is_there)(void *arg, const char *name), void *arg)
 {
 	for (const char *const *name = driver->variables; *name; name++)
 		if (is_own(driver, *name) && is_there(arg, *name))
@@ -34,18 +34,36 @@ static bool has_lane(const struct fairlead_driver *driver,
 	return false;
 }
 
+static bool names_lane(const struct fairlead_driver *driver,
+		       bool (*is_there)(void *arg, const char *name), void *arg)
+{
+	return has_own(driver, is_there, arg) &&
+	       (!driver->lane_variable || is_there(arg, driver->lane_variable));
+}
+
+static void visit_all(const struct fairlead_driver *driver,
+		      void (*visit)(void *arg, const char *name), void *arg)
+{
+	for (const char *const *name = driver->variables; *name; name++)
+		visit(arg, *name);
+}
+
 void driver_visit_variables(bool (*is_there)(void *arg, const char *name),
 			    void (*visit)(void *arg, const char *name),
 			    void *arg)
 {
-	for (size_t i = 0; driver_table[i]; i++) {
-		const struct fairlead_driver *driver = driver_table[i];
+	for (size_t i = 0; driver_table[i]; i++)
+		if (!is_there || has_own(driver_table[i], is_there, arg))
+			visit_all(driver_table[i], visit, arg);
+}
 
-		if (is_there && !has_lane(driver, is_there, arg))
-			continue;
-		for (const char *const *name = driver->variables; *name; name++)
-			visit(arg, *name);
-	}
+void driver_visit_inherited(bool (*is_there)(void *arg, const char *name),
+			    void (*visit)(void *arg, const char *name),
+			    void *arg)
+{
+	for (size_t i = 0; driver_table[i]; i++)
+		if (names_lane(driver_table[i], is_there, arg))
+			visit_all(driver_table[i], visit, arg);
 }
 
 const char *driver_event(const char *name)

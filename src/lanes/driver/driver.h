@@ -22,6 +22,13 @@ const struct fairlead_driver *driver_find(const char *name);
 void driver_visit_variables(bool (*is_there)(void *arg, const char *name),
 			    void (*visit)(void *arg, const char *name),
 			    void *arg);
+/*
+ * Visit the names of what a job within a job can inherit: all variables of the
+ * drivers of which a lane is named.
+ */
+void driver_visit_inherited(bool (*is_there)(void *arg, const char *name),
+			    void (*visit)(void *arg, const char *name),
+			    void *arg);
 /* The event of a lane on that interconnect; an unknown name is its own. */
 const char *driver_event(const char *name);
 /*

@@ -8,7 +8,9 @@
  *	             the variables name is checked (slingshot_inherit) and
  *	             passed on as it is
  *	neither      the variables are unset, so that programs do not present a
- *	             service of a job that is gone
+ *	             service of a job that is gone; so it is when VNIs are not
+ *	             among those inherited: flux-coral2 sets the others also for
+ *	             a job without VNIs
  *
  * A lane on a node without a NIC is the third mode: VNIs without a device
  * are of no use, and libfabric would search for a service by itself.
@@ -243,9 +245,9 @@ int slingshot_inherit(void *state, uid_t uid,
 	struct inherited inherited = { 0 };
 	int result;
 
-	if (!vnis && !devices && !ids && !tcs)
+	if (!vnis)
 		return 0;
-	if (!vnis || !devices || !ids || !tcs)
+	if (!devices || !ids || !tcs)
 		return error_set(ret_error, -ENODEV,
 				 "only some of SLINGSHOT_VNIS, "
 				 "SLINGSHOT_DEVICES, SLINGSHOT_SVC_IDS and "

@@ -21,6 +21,7 @@ const struct fairlead_driver slingshot_driver = {
 	.description = "HPE Slingshot: VNIs, and a CXI service on every NIC",
 	.settings = &slingshot_settings,
 	.variables = slingshot_variables,
+	.lane_variable = "SLINGSHOT_VNIS",
 	.event = SLINGSHOT_EVENT,
 	.manager = &slingshot_manager_ops,
 #ifndef DRIVER_WITHOUT_NODE

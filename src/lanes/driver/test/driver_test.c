@@ -82,6 +82,29 @@ static void variables_are_a_lanes_where_one_is_that_only_lanes_have(
 			assert_true(is_seen(*name));
 }
 
+/* As flux-coral2 sets them for a job whose reservation is empty. */
+#define WITHOUT_VNIS "SLINGSHOT_DEVICES SLINGSHOT_SVC_IDS SLINGSHOT_TCS"
+
+static void variables_without_vnis_name_no_lane_to_inherit(void **state)
+{
+	if (!driver_find("slingshot") || !driver_find("ethernet"))
+		skip();
+	seen_count = 0;
+	driver_visit_inherited(is_named, see, WITHOUT_VNIS);
+	assert_int_equal(seen_count, 0);
+	driver_visit_variables(is_named, see, WITHOUT_VNIS);
+	assert_true(is_seen("SLINGSHOT_TCS"));
+	seen_count = 0;
+	driver_visit_inherited(is_named, see, WITHOUT_VNIS " SLINGSHOT_VNIS");
+	assert_true(is_seen("SLINGSHOT_TCS"));
+	assert_false(is_seen("FAIRLEAD_ISOLATION"));
+	seen_count = 0;
+	driver_visit_inherited(is_named, see,
+			       WITHOUT_VNIS " FAIRLEAD_ISOLATION");
+	assert_true(is_seen("FAIRLEAD_ISOLATION"));
+	assert_false(is_seen("SLINGSHOT_TCS"));
+}
+
 /* Flux shows so much of the refusal of a job, with the zero. */
 #define FLUX_ERROR_MAX 160
 
@@ -147,6 +170,8 @@ int main(void)
 		cmocka_unit_test(names_are_found_exactly),
 		cmocka_unit_test(
 			variables_are_a_lanes_where_one_is_that_only_lanes_have),
+		cmocka_unit_test(
+			variables_without_vnis_name_no_lane_to_inherit),
 		cmocka_unit_test(a_launcher_reports_what_it_lacks),
 		cmocka_unit_test(an_event_has_the_drivers_name_or_its_own),
 	};

@@ -228,7 +228,7 @@ static json_t *sift(json_t *broker)
 {
 	struct sifting sifting = { broker, json_object() };
 
-	driver_visit_variables(is_sifted, keep_sifted, &sifting);
+	driver_visit_inherited(is_sifted, keep_sifted, &sifting);
 	return sifting.found;
 }
 
