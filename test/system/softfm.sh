@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The software fabric manager, as clients meet it: credentials, certificates,
 # faults on the line, kills, and requests that are none.
+# shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 softfm=$build/src/emu/fm/fairlead-softfm
