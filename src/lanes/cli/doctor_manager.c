@@ -17,6 +17,7 @@
 #include "sys/credential.h"
 
 #define CLOCK_WARN_S 1.0
+#define DEBT_WARN_S  3600
 
 static void check_epoch(struct doctor *doctor, const json_t *status)
 {
@@ -112,6 +113,58 @@ static void check_counts(struct doctor *doctor, const json_t *nodes)
 	if (down == 0 && drained == 0)
 		doctor_say(doctor, DOCTOR_OK, "nodes", NULL, "%lld are up",
 			   (long long)output_number(nodes, "up"));
+}
+
+/* A fabric manager, and the reservations there. */
+static void check_external(struct doctor *doctor, const char *driver,
+			   const json_t *external)
+{
+	const char *connection = output_text(external, "connection");
+	const char *why = output_text(external, "why");
+	const char *failure = output_text(external, "failure");
+	char age[OUTPUT_DURATION_MAX];
+
+	output_duration(output_real(external, "connection_s"), age);
+	if (strcmp(connection, "down") == 0)
+		doctor_say(doctor, DOCTOR_FAIL, "fabric manager",
+			   "start it, and see that this machine reaches its "
+			   "URL; until then jobs do without it, or fail where "
+			   "they must have it",
+			   "%s: no answer for %s: %s", driver, age, why);
+	else if (strcmp(connection, "denied") == 0)
+		doctor_say(doctor, DOCTOR_FAIL, "fabric manager",
+			   "put valid credentials where the driver's settings "
+			   "say, then 'fairlead manager reconfigure'",
+			   "%s: it refuses the manager's credentials: %s",
+			   driver, why);
+	else if (strcmp(connection, "unknown") == 0)
+		doctor_say(doctor, DOCTOR_SKIP, "fabric manager",
+			   "retry in some seconds",
+			   "%s: no request has ended yet", driver);
+	else
+		doctor_say(doctor, DOCTOR_OK, "fabric manager", NULL,
+			   "%s: it answers; reservations held: %lld", driver,
+			   (long long)output_number(external, "held"));
+	if (output_real(external, "oldest_s") < DEBT_WARN_S)
+		return;
+	output_duration(output_real(external, "oldest_s"), age);
+	doctor_say(doctor, DOCTOR_WARN, "external reservations",
+		   "the manager goes on trying; where the fabric manager "
+		   "refuses, an administrator can delete them there",
+		   "%s: %lld of jobs that are over are still to be released, "
+		   "that of grant %lld for %s%s%s",
+		   driver, (long long)output_number(external, "debts"),
+		   (long long)output_number(external, "oldest_grant"), age,
+		   *failure ? ": " : "", failure);
+}
+
+static void check_externals(struct doctor *doctor, const json_t *externals)
+{
+	const char *driver;
+	json_t *external;
+
+	json_object_foreach ((json_t *)externals, driver, external)
+		check_external(doctor, driver, external);
 }
 
 static double now_s(void)
@@ -298,6 +351,7 @@ void doctor_check_manager(struct doctor *doctor, const char *socket_path)
 	/* It does not serve without one. */
 	doctor_say(doctor, DOCTOR_OK, "endpoint", NULL, "manager: it is open");
 	check_pools(doctor, json_object_get(status, "pools"));
+	check_externals(doctor, json_object_get(status, "external"));
 	check_counts(doctor, json_object_get(status, "nodes"));
 	check_nodes(doctor, handle);
 }

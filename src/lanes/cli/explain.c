@@ -37,6 +37,39 @@ static void print_moment(FILE *out, double since)
 	fprintf(out, " %s (%s ago)", moment, age);
 }
 
+/* The grant may be over. */
+static void print_external(FILE *out, const json_t *external)
+{
+	static const struct {
+		const char *state, *words;
+	} known[] = {
+		{ "wanted", "is awaited" },
+		{ "held", "is held" },
+		{ "lost", "has vanished from the fabric manager" },
+		{ "refused", "was refused" },
+		{ "over", "is over" },
+	};
+	const char *state = output_text(external, "state");
+	const char *request = output_text(external, "request");
+	const char *reason = output_text(external, "reason");
+	char age[OUTPUT_DURATION_MAX];
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (strcmp(known[i].state, state) != 0)
+			continue;
+		fprintf(out, "Its external reservation%s%s%s %s%s%s.\n",
+			*request ? " (" : "", request, *request ? ")" : "",
+			known[i].words, *reason ? ": " : "", reason);
+	}
+	if (!json_is_true(json_object_get(external, "debt")))
+		return;
+	output_duration(output_real(external, "age_s"), age);
+	fprintf(out,
+		"It is to be released at the fabric manager, for %s now; see "
+		"'fairlead status'.\n",
+		age);
+}
+
 static void print_head(FILE *out, const json_t *grant)
 {
 	const char *with = output_text(grant, "options");
@@ -63,6 +96,7 @@ static void print_head(FILE *out, const json_t *grant)
 		fprintf(out, "Its lane is lost on %s.\n", lost);
 	if (*reason)
 		fprintf(out, "Reason: %s.\n", reason);
+	print_external(out, json_object_get(grant, "external"));
 }
 
 static void print_holds(struct cli *cli, const json_t *holds)
@@ -203,10 +237,12 @@ static void print_grants(struct cli *cli, const json_t *answer)
 	json_array_foreach (json_object_get(answer, "grants"), i, grant) {
 		if (i > 0)
 			putc('\n', cli->out);
-		if (strcmp(output_text(grant, "state"), "gone") == 0)
-			print_past(cli->out, grant);
-		else
+		if (strcmp(output_text(grant, "state"), "gone") != 0) {
 			print_grant(cli, grant);
+			continue;
+		}
+		print_past(cli->out, grant);
+		print_external(cli->out, json_object_get(grant, "external"));
 	}
 	if (json_is_true(json_object_get(answer, "more")))
 		cli_hint(cli, "the job has more grants than one answer; ask "

@@ -58,11 +58,53 @@ static void print_head(struct cli *cli, const json_t *status)
 			"epoch; see 'fairlead manager recover'\n");
 }
 
+static char *format_seconds(const json_t *seconds)
+{
+	char text[OUTPUT_DURATION_MAX];
+
+	if (seconds == NULL)
+		return NULL;
+	output_duration(json_number_value(seconds), text);
+	return memory_text(text);
+}
+
+/* Fabric managers, and what is reserved there. */
+static void print_external(struct cli *cli, const json_t *external)
+{
+	static const struct column columns[] = {
+		{ "INTERCONNECT", 0, "interconnect" },
+		{ "FABRIC-MANAGER", COLUMN_STATE, "connection" },
+		{ "FOR", 0, "connection_s", format_seconds },
+		{ "WANTED", COLUMN_RIGHT, "wanted" },
+		{ "HELD", COLUMN_RIGHT, "held" },
+		{ "REFUSED", COLUMN_RIGHT, "refused" },
+		{ "DEBTS", COLUMN_RIGHT, "debts" },
+		{ "OLDEST", 0, "oldest_s", format_seconds },
+		{ "RESULTS", COLUMN_WRAP, "results", output_counts },
+		{ "WHY", COLUMN_WRAP, "why" },
+		{ 0 },
+	};
+	json_auto_t *rows = json_array();
+	const char *driver;
+	json_t *row;
+
+	json_object_foreach ((json_t *)external, driver, row) {
+		row = json_copy(row);
+		json_object_set_new(row, "interconnect", json_string(driver));
+		json_array_append_new(rows, row);
+	}
+	if (json_array_size(rows) == 0)
+		return;
+	putc('\n', cli->out);
+	output_table(cli, columns, rows);
+}
+
 static void print_status(struct cli *cli, const json_t *status)
 {
 	print_head(cli, status);
 	putc('\n', cli->out);
 	show_pools(cli, status);
+	print_external(cli, json_object_get(status, "external"));
 }
 
 const struct subcommand command_status = {

@@ -45,7 +45,7 @@ static void on_store(void *ctx, const struct outside_item *item)
 		.key = driver_name(outside),
 	};
 
-	record_encode_outside(item, &writer);
+	record_encode_outside(item, clock_wall_us(core->clock), &writer);
 	row.body = writer.data;
 	row.size = writer.size;
 	core->ops->store(core->ops_ctx, &row);
@@ -144,6 +144,15 @@ void core_outside_release(struct core *core, const struct job *job)
 			core_now_ms(core));
 }
 
+const struct outside_table *core_outside_table(const struct core *core,
+					       uint8_t driver)
+{
+	const struct outside_table *table = &core->outsides[driver].table;
+
+	return terms(core, driver).wait_ms > 0 || table->item_count > 0 ? table
+									: NULL;
+}
+
 const struct outside_item *core_outside_find(const struct core *core,
 					     const struct job *job)
 {
@@ -183,12 +192,15 @@ int core_outside_load(struct core *core, const struct store_row *row,
 		      struct fairlead_error *error)
 {
 	uint8_t driver = interconnect_find(&core->interconnects, row->key);
+	uint64_t now_us = clock_wall_us(core->clock);
+	uint64_t since_us;
 	struct outside_item item;
 	int result = record_decode_outside(row->id, row->body, row->size, &item,
-					   error);
+					   &since_us, error);
 
 	if (result < 0)
 		return result;
+	item.age_ms = since_us < now_us ? (now_us - since_us) / 1000 : 0;
 	if (driver == DRIVER_NONE)
 		result =
 			error_set(error, -EINVAL,
@@ -221,7 +233,7 @@ void core_outside_start(struct core *core)
 
 		table->next_id =
 			core->epoch << 32 | (uint64_t)i << DRIVER_SHIFT | 1;
-		if (terms(core, i).wait_ms > 0 || table->item_count > 0)
+		if (core_outside_table(core, i) != NULL)
 			outside_start(table, core_now_ms(core),
 				      terms(core, i).wait_ms);
 	}

@@ -184,6 +184,9 @@ void core_outside_release(struct core *core, const struct job *job);
 /* The job's, or NULL. */
 const struct outside_item *core_outside_find(const struct core *core,
 					     const struct job *job);
+/* NULL: the interconnect has none, and wants none. */
+const struct outside_table *core_outside_table(const struct core *core,
+					       uint8_t driver);
 uint64_t core_outside_deadline_ms(const struct core *core);
 void core_outside_tick(struct core *core, uint64_t now_ms);
 /* The job's apply waited for it, which is held or refused now. */

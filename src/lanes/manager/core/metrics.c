@@ -248,10 +248,122 @@ static void emit_operations(const struct core *core, struct writer *out)
 	metrics_histogram(out, "revoke_seconds", "", &metrics->revoke_ms);
 }
 
+/* Of an interconnect with external reservations. */
+struct outside_metrics {
+	const char *name;
+	const struct outside_table *table;
+};
+
+static size_t outsides_list(const struct core *core,
+			    struct outside_metrics list[CORE_DRIVERS_MAX])
+{
+	size_t count = 0;
+
+	interconnects_foreach(ic, &core->interconnects)
+	{
+		const struct outside_table *table = core_outside_table(
+			core, (uint8_t)(ic - core->interconnects.list));
+
+		if (table != NULL)
+			list[count++] =
+				(struct outside_metrics){ ic->driver->name,
+							  table };
+	}
+	return count;
+}
+
+/* States, and what has become of requests since the start. */
+static void emit_reservations(const struct outside_metrics *list, size_t count,
+			      struct writer *out)
+{
+	metrics_family(out, "external_reservations", "gauge",
+		       "External reservations of grants, by state; over: to be "
+		       "released.");
+	for (size_t i = 0; i < count; i++)
+		for (int j = 0; j < OUTSIDE_STATE_COUNT; j++)
+			metrics_line(
+				out,
+				"fairlead_external_reservations{interconnect="
+				"\"%s\",state=\"%s\"} %" PRIu32,
+				list[i].name,
+				outside_state_name((enum outside_state)j),
+				list[i].table->state_counts[j]);
+	metrics_family(out, "external_results_total", "counter",
+		       "External reservations by what became of them; failed: "
+		       "tries to release or list them.");
+	for (size_t i = 0; i < count; i++) {
+		const struct outside_counts *counts = &list[i].table->counts;
+
+#define RESULT(result)                                                      \
+	metrics_line(out,                                                   \
+		     "fairlead_external_results_total{interconnect=\"%s\"," \
+		     "result=\"" #result "\"} %" PRIu64,                    \
+		     list[i].name, counts->result)
+		RESULT(made);
+		RESULT(refused);
+		RESULT(late);
+		RESULT(released);
+		RESULT(found);
+		RESULT(vanished);
+		RESULT(failed);
+#undef RESULT
+	}
+}
+
+static void emit_outsides(const struct core *core, struct writer *out)
+{
+	struct outside_metrics list[CORE_DRIVERS_MAX];
+	size_t count = outsides_list(core, list);
+	char label[64];
+
+	emit_reservations(list, count, out);
+	metrics_family(out, "external_debts", "gauge",
+		       "External reservations that are to be released.");
+	for (size_t i = 0; i < count; i++)
+		metrics_line(out,
+			     "fairlead_external_debts{interconnect=\"%s\"} "
+			     "%" PRIu32,
+			     list[i].name, list[i].table->debt_count);
+	metrics_family(out, "external_debt_oldest_seconds", "gauge",
+		       "Age of the oldest of them; 0 when there is none.");
+	for (size_t i = 0; i < count; i++) {
+		const struct outside_item *item =
+			outside_oldest_debt(list[i].table);
+
+		metrics_line(
+			out,
+			"fairlead_external_debt_oldest_seconds{interconnect="
+			"\"%s\"} %.3f",
+			list[i].name,
+			item == NULL ? 0.0
+				     : (double)outside_age_ms(
+					       item, core_now_ms(core)) /
+					       1e3);
+	}
+	metrics_family(out, "fabric_manager_up", "gauge",
+		       "1 when the fabric manager answers, and takes our "
+		       "credentials.");
+	for (size_t i = 0; i < count; i++)
+		metrics_line(
+			out,
+			"fairlead_fabric_manager_up{interconnect=\"%s\"} %d",
+			list[i].name,
+			outside_connection(list[i].table) == OUTSIDE_UP);
+	metrics_family(out, "external_make_seconds", "histogram",
+		       "Time until an external reservation was made.");
+	for (size_t i = 0; i < count; i++) {
+		snprintf(label, sizeof(label), "interconnect=\"%s\"",
+			 list[i].name);
+		metrics_histogram(out, "external_make_seconds", label,
+				  &list[i].table->counts.make_ms);
+	}
+}
+
 void core_metrics(const struct core *core, struct writer *out)
 {
 	emit_pools(core, out);
 	emit_quarantine(core, out);
 	emit_states(core, out);
 	emit_operations(core, out);
+	emit_outsides(core, out);
 }

@@ -70,7 +70,7 @@ static void retry_later(struct outside_table *table, struct outside_item *item,
 
 /* --- items --- */
 
-static bool is_debt(const struct outside_item *item)
+bool outside_is_debt(const struct outside_item *item)
 {
 	return item->may_exist && item->state >= OUTSIDE_REFUSED;
 }
@@ -80,12 +80,13 @@ static void item_set(struct outside_table *table, struct outside_item *item,
 		     enum outside_state state, bool may_exist, uint64_t now_ms)
 {
 	table->state_counts[item->state]--;
-	table->debt_count -= is_debt(item);
+	table->debt_count -= outside_is_debt(item);
 	item->state = (uint8_t)state;
 	item->may_exist = may_exist;
 	item->since_ms = now_ms;
+	item->age_ms = 0;
 	table->state_counts[state]++;
-	table->debt_count += is_debt(item);
+	table->debt_count += outside_is_debt(item);
 	table->ops->store(table->ctx, item);
 }
 
@@ -103,7 +104,7 @@ static struct outside_item *item_add(struct outside_table *table,
 	item->deadline_ms = DEADLINE_NONE;
 	item->list = LIST_NONE;
 	table->state_counts[state]++;
-	table->debt_count += is_debt(item);
+	table->debt_count += outside_is_debt(item);
 	table->item_count++;
 	HASH_ADD(hh, table->items, grant_id, sizeof(item->grant_id), item);
 	return item;
@@ -123,7 +124,7 @@ static void item_remove(struct outside_table *table, struct outside_item *item)
 {
 	list_leave(table, item);
 	table->state_counts[item->state]--;
-	table->debt_count -= is_debt(item);
+	table->debt_count -= outside_is_debt(item);
 	table->item_count--;
 	HASH_DEL(table->items, item);
 	table->ops->erase(table->ctx, item->grant_id);
@@ -237,15 +238,18 @@ static void pump(struct outside_table *table, uint64_t now_ms)
 
 /* --- the connection --- */
 
-static void connection_up(struct outside_table *table, uint64_t now_ms)
+static void connection_up(struct outside_table *table,
+			  const struct outside_end *end, uint64_t now_ms)
 {
 	table->reached_ms = now_ms;
+	table->is_denied = end->result == -EACCES;
+	snprintf(table->why, sizeof(table->why), "%s",
+		 table->is_denied ? end->text : "");
 	if (table->is_known && !table->is_down)
 		return;
 	table->is_known = true;
 	table->is_down = false;
 	table->since_ms = now_ms;
-	table->why[0] = '\0';
 	if (table->list_id == 0)
 		table->list_ms = now_ms;
 }
@@ -264,6 +268,7 @@ static void connection_down(struct outside_table *table, const char *why,
 			table->probe_delay_ms = PROBE_MAX_MS;
 	}
 	table->probe_ms = now_ms + table->probe_delay_ms;
+	table->is_denied = false;
 	snprintf(table->why, sizeof(table->why), "%s", why);
 }
 
@@ -274,7 +279,7 @@ static void item_settle(struct outside_table *table, struct outside_item *item)
 {
 	if (item->sent_id != 0)
 		return;
-	if (is_debt(item))
+	if (outside_is_debt(item))
 		queue_join(table, item, OUTSIDE_DROP);
 	else if (item->state == OUTSIDE_OVER)
 		item_remove(table, item);
@@ -303,9 +308,7 @@ static void hold(struct outside_table *table, struct outside_item *item,
 	item->deadline_ms = DEADLINE_NONE;
 	item->delay_ms = 0;
 	table->counts.made++;
-	table->counts.make_ms_sum += took_ms;
-	if (took_ms > table->counts.make_ms_max)
-		table->counts.make_ms_max = took_ms;
+	histogram_add(&table->counts.make_ms, took_ms);
 	item_set(table, item, OUTSIDE_HELD, true, now_ms);
 	table->ops->settled(table->ctx, item);
 }
@@ -343,6 +346,8 @@ static void drop_done(struct outside_table *table, struct outside_item *item,
 {
 	if (end->result < 0 && end->result != -ENOENT) {
 		table->counts.failed++;
+		snprintf(table->failure, sizeof(table->failure), "%s",
+			 end->text);
 		if (end->is_reached)
 			retry_later(table, item, now_ms, RETRY_FIRST_MS);
 		else
@@ -350,6 +355,7 @@ static void drop_done(struct outside_table *table, struct outside_item *item,
 		return;
 	}
 	table->counts.released++;
+	table->failure[0] = '\0';
 	item_set(table, item, item->state, false, now_ms);
 	item_settle(table, item);
 }
@@ -435,7 +441,7 @@ void outside_done(struct outside_table *table, uint64_t id,
 		return;
 	table->in_flight--;
 	if (end->is_reached)
-		connection_up(table, now_ms);
+		connection_up(table, end, now_ms);
 	else
 		connection_down(table, end->text, now_ms);
 	if (is_list) {
@@ -579,15 +585,45 @@ void outside_tick(struct outside_table *table, uint64_t now_ms)
 	pump(table, now_ms);
 }
 
-uint64_t outside_oldest_debt_ms(const struct outside_table *table)
+/* --- what it looks like --- */
+
+const char *outside_state_name(enum outside_state state)
 {
-	const struct outside_item *item, *next;
-	uint64_t at_ms = DEADLINE_NONE;
+	static const char *const names[OUTSIDE_STATE_COUNT] = {
+		[OUTSIDE_WANTED] = "wanted",
+		[OUTSIDE_HELD] = "held",
+		[OUTSIDE_REFUSED] = "refused",
+		[OUTSIDE_OVER] = "over",
+	};
+
+	return names[state];
+}
+
+enum outside_connection outside_connection(const struct outside_table *table)
+{
+	if (!table->is_known)
+		return OUTSIDE_UNKNOWN;
+	if (table->is_down)
+		return OUTSIDE_DOWN;
+	return table->is_denied ? OUTSIDE_DENIED : OUTSIDE_UP;
+}
+
+uint64_t outside_age_ms(const struct outside_item *item, uint64_t now_ms)
+{
+	return now_ms - item->since_ms + item->age_ms;
+}
+
+const struct outside_item *outside_oldest_debt(
+	const struct outside_table *table)
+{
+	const struct outside_item *item, *next, *oldest = NULL;
 
 	HASH_ITER (hh, table->items, item, next)
-		if (is_debt(item) && item->since_ms < at_ms)
-			at_ms = item->since_ms;
-	return at_ms;
+		if (outside_is_debt(item) &&
+		    (oldest == NULL || item->since_ms + oldest->age_ms <
+					       oldest->since_ms + item->age_ms))
+			oldest = item;
+	return oldest;
 }
 
 /* --- life --- */
@@ -624,6 +660,7 @@ int outside_load(struct outside_table *table, const struct outside_item *row)
 	/* A creation may have been sent, and nobody knows. */
 	item = item_add(table, row->grant_id, row->state,
 			row->may_exist || row->state == OUTSIDE_WANTED, 0);
+	item->age_ms = row->age_ms;
 	item->is_lost = row->is_lost;
 	item->is_fatal = row->is_fatal;
 	item->request = row->request;

@@ -22,6 +22,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "lanes/manager/core/metrics.h"
 
 #define OUTSIDE_REQUEST_MAX 255  /* bytes of what a driver asks for */
 #define OUTSIDE_REASON_MAX  511  /* bytes */
@@ -43,6 +44,13 @@ enum outside_verb {
 	OUTSIDE_LIST, /* of all grants */
 };
 
+enum outside_connection {
+	OUTSIDE_UNKNOWN, /* no request has ended yet */
+	OUTSIDE_UP,
+	OUTSIDE_DOWN,
+	OUTSIDE_DENIED, /* it answers, and refuses the credentials */
+};
+
 /* The row of an item; texts are never NULL. */
 struct outside_item {
 	uint64_t grant_id;
@@ -58,7 +66,8 @@ struct outside_item {
 	/* Not in the row. */
 	uint64_t sent_id; /* request under way; 0: none */
 	uint64_t sent_ms;
-	uint64_t since_ms;    /* in this state */
+	uint64_t since_ms;    /* in this state, and for this long before: */
+	uint64_t age_ms;      /* when the manager started */
 	uint64_t deadline_ms; /* WANTED: then it is refused */
 	uint64_t due_ms;      /* in the list of those that wait */
 	uint32_t delay_ms;
@@ -103,8 +112,7 @@ struct outside_ops {
 
 struct outside_counts {
 	uint64_t made, refused, late, released, found, vanished, failed;
-	/* Time of those that were made. */
-	uint64_t make_ms_sum, make_ms_max;
+	struct histogram make_ms; /* until one was made */
 };
 
 struct outside_table {
@@ -122,14 +130,16 @@ struct outside_table {
 	uint32_t state_counts[OUTSIDE_STATE_COUNT];
 	uint32_t debt_count;
 	uint32_t item_count;
-	/* The connection. */
+	/* The connection; see outside_connection(). */
 	bool is_known; /* there was an end already */
 	bool is_down;
 	uint64_t since_ms; /* it is up or down */
 	uint64_t reached_ms;
 	uint64_t probe_ms; /* down: when one request is let out */
 	uint32_t probe_delay_ms;
-	char why[OUTSIDE_REASON_MAX + 1]; /* it is down */
+	bool is_denied;                       /* by the last answer */
+	char why[OUTSIDE_REASON_MAX + 1];     /* it is down, or denied */
+	char failure[OUTSIDE_REASON_MAX + 1]; /* of the last release; "" */
 	/* The list. */
 	uint64_t list_ms; /* when it is due */
 	uint64_t list_id; /* under way; 0: none */
@@ -174,5 +184,12 @@ void outside_done(struct outside_table *table, uint64_t id,
 
 uint64_t outside_deadline_ms(const struct outside_table *table);
 void outside_tick(struct outside_table *table, uint64_t now_ms);
-/* When the oldest debt was made; DEADLINE_NONE: there is none. */
-uint64_t outside_oldest_debt_ms(const struct outside_table *table);
+
+const char *outside_state_name(enum outside_state state); /* "held" */
+enum outside_connection outside_connection(const struct outside_table *table);
+bool outside_is_debt(const struct outside_item *item);
+/* NULL: there is none. */
+const struct outside_item *outside_oldest_debt(
+	const struct outside_table *table);
+/* How long it has been in its state. */
+uint64_t outside_age_ms(const struct outside_item *item, uint64_t now_ms);

@@ -17,7 +17,7 @@
  *	part       u8 state, u32 serial
  *	tombstone  u8 is_trace, u32 uid, u32 gid
  *	outside    u8 state, u8 flags (1 may exist, 2 is lost, 4 is fatal),
- *	text request, text reason, blob secret
+ *	u64 since_us, text request, text reason, blob secret
  */
 #include "lanes/manager/core/record.h"
 
@@ -137,7 +137,7 @@ enum {
 	OUTSIDE_FLAG_ALL = 7,
 };
 
-void record_encode_outside(const struct outside_item *item,
+void record_encode_outside(const struct outside_item *item, uint64_t since_us,
 			   struct writer *writer)
 {
 	record_begin(writer);
@@ -145,6 +145,7 @@ void record_encode_outside(const struct outside_item *item,
 	write_u8(writer, (uint8_t)((item->may_exist ? OUTSIDE_FLAG_EXISTS : 0) |
 				   (item->is_lost ? OUTSIDE_FLAG_LOST : 0) |
 				   (item->is_fatal ? OUTSIDE_FLAG_FATAL : 0)));
+	write_u64(writer, since_us);
 	write_text(writer, item->request);
 	write_text(writer, item->reason);
 	write_blob(writer, item->secret, item->secret_size);
@@ -152,7 +153,7 @@ void record_encode_outside(const struct outside_item *item,
 }
 
 int record_decode_outside(uint64_t grant_id, const void *body, size_t size,
-			  struct outside_item *ret_item,
+			  struct outside_item *ret_item, uint64_t *ret_since_us,
 			  struct fairlead_error *ret_error)
 {
 	struct outside_item item = { .grant_id = grant_id };
@@ -166,6 +167,7 @@ int record_decode_outside(uint64_t grant_id, const void *body, size_t size,
 		return result;
 	item.state = read_u8(&reader);
 	flags = read_u8(&reader);
+	*ret_since_us = read_u64(&reader);
 	item.request = read_text_alloc(&reader, OUTSIDE_REQUEST_MAX);
 	item.reason = read_text_alloc(&reader, OUTSIDE_REASON_MAX);
 	secret = read_blob(&reader, OUTSIDE_SECRET_MAX, &secret_size);

@@ -71,9 +71,10 @@ int record_decode_tombstone(const void *body, size_t size,
 			    struct record_tombstone *ret_tombstone,
 			    struct fairlead_error *ret_error);
 
-void record_encode_outside(const struct outside_item *item,
+/* since_us: wall time of the start of its state. */
+void record_encode_outside(const struct outside_item *item, uint64_t since_us,
 			   struct writer *writer);
 /* What is allocated in *ret_item is the caller's. */
 int record_decode_outside(uint64_t grant_id, const void *body, size_t size,
-			  struct outside_item *ret_item,
+			  struct outside_item *ret_item, uint64_t *ret_since_us,
 			  struct fairlead_error *ret_error);

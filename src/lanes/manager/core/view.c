@@ -213,6 +213,7 @@ json_t *core_view_status(const struct core *core)
 	view_set(view, "nodes", nodes_json(core));
 	view_set(view, "jobs", jobs_json(core));
 	view_set(view, "pools", pools_json(core, counts_json));
+	view_set(view, "external", view_outsides(core));
 	return view;
 }
 

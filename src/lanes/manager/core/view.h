@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by view_*.c and metrics.c. */
+/* Shared by view*.c and metrics.c. */
 #pragma once
 
 #include "lanes/manager/core/state.h"
@@ -15,6 +15,15 @@ struct pool_counts {
  */
 struct pool_counts view_pool_counts(const struct core *core,
 				    const struct pool *pool);
+
+/* --- view_outside.c --- */
+
+/* {interconnect: its fabric manager, and reservations in numbers} */
+json_t *view_outsides(const struct core *core);
+/* Add the grant's external reservation to its item, where it has one. */
+void view_outside_add(const struct core *core, json_t *item, uint64_t grant_id);
+
+/* --- view.c --- */
 
 /* An array that stays within CORE_VIEW_BYTES_MAX. */
 struct view_array {

@@ -17,7 +17,7 @@
 
 /* --- grants that are over --- */
 
-#define GONE_BYTES 4096 /* of an item with what its events add */
+#define GONE_BYTES 5120 /* of an item with what its events add */
 
 static bool is_of(const char *key, const struct core_selector *selector)
 {
@@ -106,7 +106,8 @@ int core_select(const struct core *core, const struct core_caller *caller,
 	return (int)selection.count;
 }
 
-static json_t *gone_json(uint64_t grant_id, const char *key, uid_t uid)
+static json_t *gone_json(const struct core *core, uint64_t grant_id,
+			 const char *key, uid_t uid)
 {
 	json_t *item = memory_have(json_object());
 
@@ -118,6 +119,7 @@ static json_t *gone_json(uint64_t grant_id, const char *key, uid_t uid)
 	view_set(item, "holds", json_array());
 	view_set(item, "waits", json_array());
 	view_set(item, "quarantined", json_object());
+	view_outside_add(core, item, grant_id);
 	return item;
 }
 
@@ -129,11 +131,12 @@ static json_t *kept_json(const struct core *core, uint64_t grant_id)
 	const struct trace *trace;
 
 	if (tombstone != NULL)
-		return gone_json(grant_id, tombstone->key, tombstone->uid);
+		return gone_json(core, grant_id, tombstone->key,
+				 tombstone->uid);
 	DL_FOREACH (core->traces, trace)
 		if (trace->grant_id == grant_id)
 			break;
-	return gone_json(grant_id, trace->key, trace->uid);
+	return gone_json(core, grant_id, trace->key, trace->uid);
 }
 
 /* One whose events are not kept: the client knows its key. */
@@ -154,7 +157,8 @@ static int forgotten_add(const struct core *core,
 		return error_set(ret_error, -EPERM,
 				 "the grant belongs to another user");
 	view_array_add(array,
-		       gone_json(tombstone->grant_id, key, tombstone->uid),
+		       gone_json(core, tombstone->grant_id, key,
+				 tombstone->uid),
 		       GONE_BYTES);
 	return 0;
 }
@@ -180,7 +184,7 @@ static int gone_add(const struct core *core, const struct core_caller *caller,
 }
 
 #define JOB_BYTES            512  /* of an item without its node list */
-#define EXPLAIN_BYTES        2048 /* likewise */
+#define EXPLAIN_BYTES        3072 /* likewise */
 #define IDENTIFIER_BYTES     384  /* likewise */
 #define IDENTIFIER_NODES_MAX 8192 /* bytes; a longer list is left out */
 
@@ -348,7 +352,10 @@ static json_t *waits_json(const struct core *core, const struct job *job)
 		core_nodes_text(core, job, CORE_NODES_UNCONFIRMED);
 	json_t *waits = memory_have(json_array());
 
-	if (job->state == JOB_APPLYING)
+	if (job->apply_run != NULL && job->apply_run->is_gated)
+		wait_add(waits, "external", NULL,
+			 "the fabric manager has not answered yet", 0);
+	else if (job->state == JOB_APPLYING)
 		wait_add(waits, "apply", nodes, "the nodes make the lane", 0);
 	else if (job->state == JOB_RELEASING)
 		wait_add(waits, "revoke", nodes, "the nodes take the lane back",
@@ -376,6 +383,7 @@ static json_t *explain_json(const struct core *core, const struct job *job,
 	view_set(item, "quarantined",
 		 job->is_quarantined ? core_ids_json(core, job)
 				     : json_object());
+	view_outside_add(core, item, job->grant_id);
 	return item;
 }
 

@@ -185,6 +185,158 @@ static void an_interconnect_with_debts_stays_on(void **state)
 	f->config.driver_count = driver_count;
 }
 
+/* A member of the view of this grant. */
+static json_t *external(struct fixture *f, uint64_t id, json_t **ret_view)
+{
+	const struct core_selector selector = { .grant_id = id };
+	struct fairlead_error error;
+
+	assert_int_equal(core_view_explain(f->core, &root, &selector, ret_view,
+					   &error),
+			 0);
+	return json_array_get(json_object_get(*ret_view, "grants"), 0);
+}
+
+static void assert_external(struct fixture *f, uint64_t id, const char *state,
+			    bool is_debt, const char *reason)
+{
+	json_t *view;
+	json_t *object = json_object_get(external(f, id, &view), "external");
+
+	assert_string_equal(json_string_value(json_object_get(object, "state")),
+			    state);
+	assert_int_equal(json_is_true(json_object_get(object, "debt")),
+			 is_debt);
+	assert_string_equal(
+		json_string_value(json_object_get(object, "reason")), reason);
+	json_decref(view);
+}
+
+static void explain_says_what_became_of_it(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = reserved(f, "trees=8");
+	json_t *view, *waits;
+
+	assert_external(f, id, "wanted", false, "");
+	apply(f, id);
+	waits = json_object_get(external(f, id, &view), "waits");
+	assert_string_equal(json_string_value(json_object_get(
+				    json_array_get(waits, 0), "what")),
+			    "external");
+	json_decref(view);
+	outside_end(f, open_outside(f, OUTSIDE_MAKE), 0, "TOKEN");
+	assert_external(f, id, "held", false, "");
+	answer_all(f, open_fanout(f), 0, "");
+	release_id(f, id);
+	answer_all(f, open_fanout(f), 0, "");
+	assert_external(f, id, "over", true, "");
+	outside_end(f, open_outside(f, OUTSIDE_DROP), 0, "");
+	assert_null(json_object_get(external(f, id, &view), "external"));
+	json_decref(view);
+}
+
+static void explain_says_why_it_was_refused(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = reserved(f, "trees=8");
+
+	fixture_advance(f, FAKE_OUTSIDE_WAIT_MS);
+	assert_external(f, id, "refused", true, "no answer in 2000 ms");
+}
+
+/* {"connection": ..} of the interconnect "fake". */
+static const json_t *of_fake(struct fixture *f, json_t **ret_view)
+{
+	*ret_view = core_view_status(f->core);
+	return json_object_get(json_object_get(*ret_view, "external"), "fake");
+}
+
+static void assert_status(struct fixture *f, const char *expected)
+{
+	json_t *view;
+	const json_t *external = of_fake(f, &view);
+	json_t *wanted = json_loads(expected, 0, NULL);
+	const char *name;
+	json_t *value;
+
+	assert_non_null(wanted);
+	json_object_foreach (wanted, name, value)
+		if (!json_equal(json_object_get(external, name), value))
+			fail_msg("%s: %s", name,
+				 json_dumps(external, JSON_COMPACT));
+	json_decref(wanted);
+	json_decref(view);
+}
+
+static void status_shows_the_fabric_manager(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+
+	fixture_advance(f, 5000);
+	assert_status(f, "{\"connection\": \"unknown\", "
+			 "\"connection_s\": 5, \"held\": 0}");
+	id = reserved(f, "trees=8");
+	assert_status(f, "{\"wanted\": 1}");
+	fixture_advance(f, 30);
+	outside_end(f, open_outside(f, OUTSIDE_MAKE), 0, "TOKEN");
+	fixture_advance(f, 7000);
+	assert_status(f, "{\"connection\": \"up\", \"connection_s\": 7, "
+			 "\"why\": \"\", \"held\": 1, \"debts\": 0}");
+	release_id(f, id);
+	outside_end(f, open_outside(f, OUTSIDE_DROP), -EACCES, "who are you");
+	assert_status(f, "{\"connection\": \"denied\", \"why\": "
+			 "\"who are you\", \"failure\": \"who are you\", "
+			 "\"debts\": 1, \"oldest_grant\": 1}");
+	fixture_advance(f, 9000);
+	outside_end(f, open_outside(f, OUTSIDE_DROP), -EAGAIN, "no route");
+	assert_status(f, "{\"connection\": \"down\", \"why\": \"no route\"}");
+	/* A debt's age goes on over a restart. */
+	fixture_restart(f);
+	fixture_advance(f, 3000);
+	assert_status(f, "{\"connection\": \"unknown\", \"oldest_s\": 12}");
+	outside_end(f, open_outside(f, OUTSIDE_DROP), 0, "");
+	assert_status(f, "{\"connection\": \"up\", \"why\": \"\", "
+			 "\"failure\": \"\", \"debts\": 0, \"results\": "
+			 "{\"made\": 0, \"refused\": 0, \"late\": 0, "
+			 "\"released\": 1, \"found\": 0, \"vanished\": 0, "
+			 "\"failed\": 0}}");
+}
+
+static void metrics_have_debts_and_times(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = reserved(f, "trees=8");
+	struct writer out = { 0 };
+	const char *lines;
+
+	fixture_advance(f, 30);
+	outside_end(f, open_outside(f, OUTSIDE_MAKE), 0, "TOKEN");
+	release_id(f, id);
+	fixture_advance(f, 1500);
+	assert_int_equal(reserve(f, "slurm/2/0", "n0", "trees=8"), 0);
+	core_metrics(f->core, &out);
+	write_u8(&out, 0);
+	lines = (const char *)out.data;
+	assert_contains(lines, "fairlead_external_reservations{interconnect="
+			       "\"fake\",state=\"wanted\"} 1\n");
+	assert_contains(lines, "fairlead_external_debts{interconnect="
+			       "\"fake\"} 1\n");
+	assert_contains(lines, "fairlead_external_debt_oldest_seconds{"
+			       "interconnect=\"fake\"} 1.500\n");
+	assert_contains(lines, "fairlead_external_results_total{interconnect="
+			       "\"fake\",result=\"made\"} 1\n");
+	assert_contains(
+		lines, "fairlead_fabric_manager_up{interconnect=\"fake\"} 1\n");
+	assert_contains(lines, "fairlead_external_make_seconds_bucket{"
+			       "interconnect=\"fake\",le=\"0.025\"} 0\n");
+	assert_contains(lines, "fairlead_external_make_seconds_sum{"
+			       "interconnect=\"fake\"} 0.030\n");
+	assert_null(strstr(lines, "external_debts{interconnect=\"bare\""));
+	writer_fini(&out);
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
@@ -201,6 +353,10 @@ int main(void)
 		TEST(a_restart_asks_again),
 		TEST(a_release_ends_an_apply_that_waits),
 		TEST(an_interconnect_with_debts_stays_on),
+		TEST(explain_says_what_became_of_it),
+		TEST(explain_says_why_it_was_refused),
+		TEST(status_shows_the_fabric_manager),
+		TEST(metrics_have_debts_and_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
