@@ -142,13 +142,19 @@ done
 
 it 'so is one that wants more than is free, and it says what'
 first=$(reserve jm/les1 n0 --cores 900)
-fairlead apply "$first"
+expect_exit 0 fairlead apply "$first"
+expect_error 'n0: cxi0: wanted 2048 PTEs, reserved 1843 \(10% of 2048 are kept for other jobs\)'
 second=$(reserve jm/les2 n0 --cores 900)
 expect_exit 0 fairlead apply "$second"
 expect_error 'n0: cxi0: wanted 14400 LEs, reserved 960 \(960 of 16384 are free\)'
-expect_error 'n0: cxi0: wanted 900 TGQs, reserved 0 \(0 of 512 are free\)'
+expect_error 'n0: cxi0: wanted 900 TGQs, reserved 51 \(51 of 512 are free\)'
 expect_error 'n0: cxi1: wanted 1800 EQs'
 fairlead release "$second"
+
+it 'too little for a job that says so is refused, and leaves nothing'
+second=$(reserve jm/les3 n0 --cores 900 -o minimum=10% -o below_minimum=refuse)
+expect_exit 1 fairlead apply "$second"
+expect_error 'n0: cxi0: wanted 2048 PTEs, reserved 197 .*, the minimum is 205: too little to start'
 fairlead release "$first"
 
 it 'limits of a job that are 0 leave the few pools to others'

@@ -38,6 +38,24 @@ static void warn_shortfalls(const struct cxi_nic *nic,
 	}
 }
 
+static int check_minimum(const struct cxi_nic *nic,
+			 const struct slingshot_lane *lane,
+			 const struct slingshot_limits *limits,
+			 struct fairlead_error *ret_error)
+{
+	const struct slingshot_shortfall *shortfall =
+		slingshot_limits_refused(&lane->policy, limits);
+	char text[WARNING_TEXT_MAX];
+
+	if (!shortfall)
+		return 0;
+	slingshot_shortfall_format(shortfall, nic->name, text, sizeof(text));
+	return error_set(ret_error, -ENOSPC,
+			 "%s: too little to start; 'minimum' and "
+			 "'below_minimum' say so",
+			 text);
+}
+
 static int check_vnis(const struct cxi_nic *nic,
 		      const struct slingshot_lane *lane,
 		      struct fairlead_error *ret_error)
@@ -129,6 +147,9 @@ static int make_service(struct cxi_nic *nic, const struct slingshot_lane *lane,
 			usage.le_pools = CXI_LE_POOLS;
 		slingshot_limits_plan(&lane->policy, lane->cores, &usage,
 				      &limits);
+		result = check_minimum(nic, lane, &limits, ret_error);
+		if (result < 0)
+			return result;
 		if (is_dry_run) {
 			warn_shortfalls(nic, &limits, warnings);
 			report_dry_run(nic, lane, &limits, warnings);

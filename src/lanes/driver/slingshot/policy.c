@@ -7,7 +7,9 @@
  *
  * A job may lower a quantity (per_core_tles=0 leaves the few TLE pools of a
  * shared node to others) and take fewer traffic classes. It may not raise
- * them: reservations are taken from other users of the node.
+ * them: reservations are taken from other users of the node. A share of each
+ * quantity is kept for those. What is then too little to be of use is for each
+ * job to say, within what the site says.
  */
 #include "lanes/driver/slingshot/policy.h"
 
@@ -15,6 +17,8 @@
 
 #include "lanes/driver/common/options.h"
 #include "lanes/driver/slingshot/slingshot.h"
+
+#define KEEP_MAX 90 /* percent */
 
 static const struct {
 	const char *title;
@@ -56,6 +60,7 @@ const struct slingshot_policy slingshot_policy_default = {
 		[CXI_RSRC_TYPE_TLE] = 1,
 		[CXI_RSRC_TYPE_AC] = 2,
 	},
+	.keep = 10,
 };
 
 #define EACH_TYPE(value)                                               \
@@ -72,6 +77,38 @@ const struct slingshot_policy slingshot_policy_unlimited = {
 const char *slingshot_resource_name(enum cxi_rsrc_type type)
 {
 	return resources[type].title;
+}
+
+static const char *const below_minimum[] = { "warn", "refuse", NULL };
+
+static int percent_parse(const char *name, const char *text, uint32_t min,
+			 uint32_t max, uint32_t *ret_percent,
+			 struct fairlead_error *ret_error)
+{
+	size_t size = text ? strlen(text) : 0;
+	char digits[4] = "";
+
+	if (size > 0 && size <= sizeof(digits) && text[size - 1] == '%')
+		memcpy(digits, text, size - 1);
+	if (number_parse(digits, min, max, ret_percent))
+		return 0;
+	return error_set(ret_error, -EINVAL,
+			 "'%s=%.20s' needs a share from %u%% to %u%%", name,
+			 text ? text : "", min, max);
+}
+
+static int below_minimum_parse(const char *text, uint32_t *ret_refuses_less,
+			       struct fairlead_error *ret_error)
+{
+	for (uint32_t i = 0; text && below_minimum[i]; i++) {
+		if (strcmp(text, below_minimum[i]) != 0)
+			continue;
+		*ret_refuses_less = i;
+		return 0;
+	}
+	return error_set(ret_error, -EINVAL,
+			 "'%.20s' is neither 'warn' nor 'refuse'",
+			 text ? text : "");
 }
 
 /* max_X and per_core_X; -EINVAL for another name. */
@@ -110,6 +147,17 @@ static int read_option(const struct option *option,
 				    &ignored, ret_error);
 	if (strcmp(option->name, "off") == 0)
 		return option_flag(option, &request->is_off, ret_error);
+	if (strcmp(option->name, "keep") == 0)
+		return percent_parse("keep", option->value, ceiling->keep,
+				     KEEP_MAX, &request->policy.keep,
+				     ret_error);
+	if (strcmp(option->name, "minimum") == 0)
+		return percent_parse("minimum", option->value, 0, 100,
+				     &request->policy.minimum, ret_error);
+	if (strcmp(option->name, "below_minimum") == 0)
+		return below_minimum_parse(option->value,
+					   &request->policy.refuses_less,
+					   ret_error);
 	return read_limit(option, ceiling, &request->policy, ret_error);
 }
 
@@ -173,6 +221,13 @@ void slingshot_request_format(const struct slingshot_request *request,
 			     policy->per_core[type],
 			     slingshot_policy_default.per_core[type]);
 	}
+	if (policy->keep != slingshot_policy_default.keep)
+		options_append(text, ",keep=%u%%", policy->keep);
+	if (policy->minimum > 0)
+		options_append(text, ",minimum=%u%%", policy->minimum);
+	if (policy->refuses_less)
+		options_append(text, ",below_minimum=%s",
+			       below_minimum[policy->refuses_less]);
 }
 
 /*
@@ -213,6 +268,25 @@ static int tcs_parse(const struct fairlead_setting_spec *spec, const char *text,
 			   &ignored, ret_error);
 }
 
+static int share_parse(const struct fairlead_setting_spec *spec,
+		       const char *text, void *ret_value,
+		       struct fairlead_error *ret_error)
+{
+	return percent_parse(spec->name, text, spec->min, spec->max, ret_value,
+			     ret_error);
+}
+
+static int choice_parse(const struct fairlead_setting_spec *spec,
+			const char *text, void *ret_value,
+			struct fairlead_error *ret_error)
+{
+	return below_minimum_parse(text, ret_value, ret_error);
+}
+
+static const struct fairlead_setting_type type_share = { "PERCENT", NULL,
+							 share_parse };
+static const struct fairlead_setting_type type_choice = { "warn_, _refuse",
+							  NULL, choice_parse };
 static const struct fairlead_setting_type type_pool = { "IDSET", pool_check };
 static const struct fairlead_setting_type type_tcs = { "NAMES", NULL,
 						       tcs_parse };
@@ -243,6 +317,17 @@ static const struct fairlead_setting_spec specs[] = {
 	RESOURCE("les", CXI_RSRC_TYPE_LE),
 	RESOURCE("tles", CXI_RSRC_TYPE_TLE),
 	RESOURCE("acs", CXI_RSRC_TYPE_AC),
+	{ "keep", &type_share, AT(policy.keep), "10%", 0,
+	  "Share of each NIC resource that no single job can reserve. It stays "
+	  "for other jobs.",
+	  0, KEEP_MAX },
+	{ "minimum", &type_share, AT(policy.minimum), "0%", 0,
+	  "A job that gets less than this share of what it wanted to reserve "
+	  "is below the minimum.",
+	  0, 100 },
+	{ "below_minimum", &type_choice, AT(policy.refuses_less), "warn", 0,
+	  "*refuse*: a job that is below the minimum fails when it starts. "
+	  "*warn*: it starts with a warning." },
 	{ "library", &settings_file, AT(library), "/usr/lib64/libcxi.so.1",
 	  NODE,
 	  "The vendor's library. The file and every folder "

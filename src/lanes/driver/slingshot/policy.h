@@ -30,6 +30,9 @@ struct slingshot_policy {
 	uint32_t tcs; /* bits 1 << enum cxi_traffic_class; never 0 */
 	uint32_t max[CXI_RSRC_TYPE_MAX];      /* most that a service may use */
 	uint32_t per_core[CXI_RSRC_TYPE_MAX]; /* reserved for each core */
+	uint32_t keep;    /* percent of a device that one job cannot reserve */
+	uint32_t minimum; /* percent of what it wants that a job has to get */
+	uint32_t refuses_less; /* 1: a job that gets less fails; 0: a warning */
 };
 
 /* What one job wants. */

@@ -323,15 +323,30 @@ __attribute__((format(printf, 5, 6))) static uint32_t fall_short(
 	return got;
 }
 
+/* Kept for other jobs, rounded up. */
+static uint32_t kept_of(const struct slingshot_policy *policy,
+			const struct slingshot_usage *usage,
+			enum cxi_rsrc_type type)
+{
+	return (usage->total[type] * policy->keep + 99) / 100;
+}
+
 /* What of `wanted` can be set aside; notes a shortfall. */
-static uint32_t scale(struct slingshot_limits *limits, enum cxi_rsrc_type type,
+static uint32_t scale(struct slingshot_limits *limits,
+		      const struct slingshot_policy *policy,
+		      enum cxi_rsrc_type type,
 		      const struct slingshot_usage *usage, uint32_t wanted)
 {
 	uint32_t total = usage->total[type];
 	uint32_t free = free_of(usage, type);
+	uint32_t most_here = total - kept_of(policy, usage, type);
 
-	if (wanted <= free)
+	if (wanted <= least(free, most_here))
 		return wanted;
+	if (most_here < least(free, total))
+		return fall_short(limits, type, wanted, most_here,
+				  "%u%% of %u are kept for other jobs",
+				  policy->keep, total);
 	return free == total ? fall_short(limits, type, wanted, free,
 					  "the device has %u", total)
 			     : fall_short(limits, type, wanted, free,
@@ -339,15 +354,17 @@ static uint32_t scale(struct slingshot_limits *limits, enum cxi_rsrc_type type,
 }
 
 static uint32_t scale_les(struct slingshot_limits *limits,
+			  const struct slingshot_policy *policy,
 			  const struct slingshot_usage *usage, uint32_t wanted)
 {
 	if (wanted > 0 && usage->le_pools >= CXI_LE_POOLS)
 		return fall_short(limits, CXI_RSRC_TYPE_LE, wanted, 0,
 				  "all %d pools are taken", CXI_LE_POOLS);
-	return scale(limits, CXI_RSRC_TYPE_LE, usage, wanted);
+	return scale(limits, policy, CXI_RSRC_TYPE_LE, usage, wanted);
 }
 
 static uint32_t scale_tles(struct slingshot_limits *limits,
+			   const struct slingshot_policy *policy,
 			   const struct slingshot_usage *usage, uint32_t wanted)
 {
 	enum cxi_rsrc_type type = CXI_RSRC_TYPE_TLE;
@@ -362,7 +379,16 @@ static uint32_t scale_tles(struct slingshot_limits *limits,
 		return fall_short(limits, type, wanted, 0,
 				  "%u of %u are free, %d is the least", free,
 				  usage->total[type], CXI_TLE_RES_MIN);
-	return scale(limits, type, usage, wanted);
+	return scale(limits, policy, type, usage, wanted);
+}
+
+static void check_minimum(const struct slingshot_policy *policy,
+			  struct slingshot_shortfall *shortfall)
+{
+	uint32_t minimum = (shortfall->wanted * policy->minimum + 99) / 100;
+
+	if (shortfall->got < minimum)
+		shortfall->minimum = minimum;
 }
 
 void slingshot_limits_plan(const struct slingshot_policy *policy,
@@ -380,15 +406,28 @@ void slingshot_limits_plan(const struct slingshot_policy *policy,
 		uint32_t res;
 
 		if (type == CXI_RSRC_TYPE_TLE)
-			max = res = scale_tles(&limits, usage, wanted);
+			max = res = scale_tles(&limits, policy, usage, wanted);
 		else if (type == CXI_RSRC_TYPE_LE)
-			res = scale_les(&limits, usage, wanted);
+			res = scale_les(&limits, policy, usage, wanted);
 		else
-			res = scale(&limits, type, usage, wanted);
+			res = scale(&limits, policy, type, usage, wanted);
 		limits.limits.type[type].max = (uint16_t)max;
 		limits.limits.type[type].res = (uint16_t)res;
 	}
+	for (uint32_t i = 0; i < limits.shortfall_count; i++)
+		check_minimum(policy, &limits.shortfalls[i]);
 	*ret_limits = limits;
+}
+
+const struct slingshot_shortfall *slingshot_limits_refused(
+	const struct slingshot_policy *policy,
+	const struct slingshot_limits *limits)
+{
+	for (uint32_t i = 0; i < limits->shortfall_count; i++) {
+		if (policy->refuses_less && limits->shortfalls[i].minimum > 0)
+			return &limits->shortfalls[i];
+	}
+	return NULL;
 }
 
 uint32_t slingshot_lnis_per_rgid(uint32_t tasks, uint32_t nics)
@@ -403,7 +442,12 @@ uint32_t slingshot_lnis_per_rgid(uint32_t tasks, uint32_t nics)
 void slingshot_shortfall_format(const struct slingshot_shortfall *shortfall,
 				const char *device, char *text, size_t capacity)
 {
-	snprintf(text, capacity, "%s: wanted %u %s, reserved %u (%s)", device,
+	char minimum[40] = "";
+
+	if (shortfall->minimum > 0)
+		snprintf(minimum, sizeof(minimum), ", the minimum is %u",
+			 shortfall->minimum);
+	snprintf(text, capacity, "%s: wanted %u %s, reserved %u (%s)%s", device,
 		 shortfall->wanted, slingshot_resource_name(shortfall->type),
-		 shortfall->got, shortfall->why);
+		 shortfall->got, shortfall->why, minimum);
 }

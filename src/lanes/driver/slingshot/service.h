@@ -87,6 +87,7 @@ struct slingshot_shortfall {
 	enum cxi_rsrc_type type;
 	uint32_t wanted;
 	uint32_t got;
+	uint32_t minimum; /* that the policy wants; 0: got is not below it */
 	char why[64];
 };
 
@@ -101,7 +102,10 @@ void slingshot_usage_count(const struct cxil_devinfo *info,
 			   const struct cxi_svc_desc *services, size_t count,
 			   struct slingshot_usage *ret_usage);
 
-/* Decide the limits of a service for a job with so many cores on the node. */
+/*
+ * Decide the limits of a service for a job with so many cores on the node.
+ * What it gets may be below the policy's minimum.
+ */
 void slingshot_limits_plan(const struct slingshot_policy *policy,
 			   uint32_t cores, const struct slingshot_usage *usage,
 			   struct slingshot_limits *ret_limits);
@@ -112,7 +116,15 @@ void slingshot_limits_plan(const struct slingshot_policy *policy,
  */
 uint32_t slingshot_lnis_per_rgid(uint32_t tasks, uint32_t nics);
 
-/* "cxi0: wanted 128 TXQs, reserved 100 (100 of 1024 free)". */
+/* The first shortfall for which the policy refuses the service, or NULL. */
+const struct slingshot_shortfall *slingshot_limits_refused(
+	const struct slingshot_policy *policy,
+	const struct slingshot_limits *limits);
+
+/*
+ * "cxi0: wanted 128 TXQs, reserved 100 (100 of 1024 free)", and after a comma
+ * the minimum, where that is less.
+ */
 void slingshot_shortfall_format(const struct slingshot_shortfall *shortfall,
 				const char *device, char *text,
 				size_t capacity);

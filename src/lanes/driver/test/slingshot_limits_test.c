@@ -161,9 +161,12 @@ static void a_reservation_is_scaled_back_to_what_is_free(void **state)
 
 static void more_than_the_device_has_is_a_shortfall_too(void **state)
 {
+	struct slingshot_policy policy = slingshot_policy_default;
 	struct slingshot_usage usage = usage_of(NULL, 0);
-	struct slingshot_limits limits = plan(600, &usage);
+	struct slingshot_limits limits;
 
+	policy.keep = 0;
+	slingshot_limits_plan(&policy, 600, &usage, &limits);
 	assert_limit(&limits, CXI_RSRC_TYPE_TXQ, 1024, 1024);
 	assert_limit(&limits, CXI_RSRC_TYPE_TGQ, 512, 512);
 	assert_limit(&limits, CXI_RSRC_TYPE_PTE, 2048, 2048);
@@ -171,6 +174,65 @@ static void more_than_the_device_has_is_a_shortfall_too(void **state)
 	assert_shortfall(&limits.shortfalls[0],
 			 "cxi1: wanted 1200 TXQs, reserved 1024 (the device "
 			 "has 1024)");
+}
+
+static void no_job_reserves_what_is_kept_for_others(void **state)
+{
+	struct slingshot_usage usage = usage_of(NULL, 0);
+	struct slingshot_limits limits = plan(600, &usage);
+
+	assert_limit(&limits, CXI_RSRC_TYPE_PTE, 2048, 1843);
+	assert_limit(&limits, CXI_RSRC_TYPE_TGQ, 512, 460);
+	assert_limit(&limits, CXI_RSRC_TYPE_LE, 16384, 9600);
+	assert_int_equal(limits.shortfall_count, 4);
+	assert_shortfall(&limits.shortfalls[0],
+			 "cxi1: wanted 2048 PTEs, reserved 1843 (10% of 2048 "
+			 "are kept for other jobs)");
+	/* Another job can have what was kept. */
+	usage.reserved[CXI_RSRC_TYPE_PTE] = 1843;
+	limits = plan(34, &usage);
+	assert_limit(&limits, CXI_RSRC_TYPE_PTE, 2048, 204);
+	assert_int_equal(limits.shortfall_count, 0);
+	usage.reserved[CXI_RSRC_TYPE_PTE] = 5000;
+	limits = plan(34, &usage);
+	assert_limit(&limits, CXI_RSRC_TYPE_PTE, 2048, 0);
+}
+
+static void keeping_bounds_les_and_tles_too(void **state)
+{
+	struct slingshot_policy policy = slingshot_policy_default;
+	struct slingshot_usage usage = usage_of(NULL, 0);
+	struct slingshot_limits limits;
+
+	policy.keep = 90;
+	slingshot_limits_plan(&policy, 600, &usage, &limits);
+	assert_limit(&limits, CXI_RSRC_TYPE_LE, 16384, 1638);
+	assert_limit(&limits, CXI_RSRC_TYPE_TLE, 204, 204);
+}
+
+static void less_than_the_minimum_is_warned_of_or_refused(void **state)
+{
+	struct slingshot_policy policy = slingshot_policy_default;
+	struct slingshot_usage usage = usage_of(NULL, 0);
+	struct slingshot_limits limits;
+
+	usage.reserved[CXI_RSRC_TYPE_TXQ] = 1024 - 50;
+	usage.reserved[CXI_RSRC_TYPE_TGQ] = 512 - 49;
+	policy.minimum = 50;
+	policy.refuses_less = 1;
+	slingshot_limits_plan(&policy, 50, &usage, &limits);
+	assert_int_equal(limits.shortfall_count, 2);
+	assert_null(slingshot_limits_refused(&policy, &limits));
+	policy.minimum = 51;
+	slingshot_limits_plan(&policy, 50, &usage, &limits);
+	assert_ptr_equal(slingshot_limits_refused(&policy, &limits),
+			 &limits.shortfalls[0]);
+	assert_shortfall(&limits.shortfalls[0],
+			 "cxi1: wanted 100 TXQs, reserved 50 (50 of 1024 are "
+			 "free), the minimum is 51");
+	assert_int_equal(limits.shortfalls[1].minimum, 0);
+	policy.refuses_less = 0;
+	assert_null(slingshot_limits_refused(&policy, &limits));
 }
 
 static void without_a_tle_pool_no_tles_are_asked_for(void **state)
@@ -308,6 +370,9 @@ int main(void)
 		cmocka_unit_test(vnis_of_enabled_services_take_receive_entries),
 		cmocka_unit_test(a_reservation_is_scaled_back_to_what_is_free),
 		cmocka_unit_test(more_than_the_device_has_is_a_shortfall_too),
+		cmocka_unit_test(no_job_reserves_what_is_kept_for_others),
+		cmocka_unit_test(keeping_bounds_les_and_tles_too),
+		cmocka_unit_test(less_than_the_minimum_is_warned_of_or_refused),
 		cmocka_unit_test(without_a_tle_pool_no_tles_are_asked_for),
 		cmocka_unit_test(
 			tles_are_scaled_back_but_never_below_the_least),

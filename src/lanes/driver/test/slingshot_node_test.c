@@ -102,6 +102,26 @@ static void what_is_not_free_is_scaled_back(void **state)
 	assert_int_equal(bench_services(bench), 2);
 }
 
+static void below_the_minimum_a_lane_is_refused_where_it_wants_that(
+	void **state)
+{
+	struct bench *bench = *state;
+	struct fairlead_lane lane = bench_lane(2000, 46);
+	struct fairlead_record record;
+
+	strcpy(lane.options, "vnis=1,tcs=LOW_LATENCY,per_core_tles=0,"
+			     "minimum=100%,below_minimum=refuse");
+	assert_int_equal(bench_apply(bench, &lane, &record), -ENOSPC);
+	assert_has(bench->error.text,
+		   "cxi0: wanted 92 TXQs, reserved 90 (10% of 100 are kept "
+		   "for other jobs), the minimum is 92: too little");
+	assert_int_equal(bench_services(bench), 0);
+	strcpy(lane.options, "vnis=1,tcs=LOW_LATENCY,per_core_tles=0,"
+			     "minimum=100%");
+	bench_apply_well(bench, &lane);
+	assert_has(bench->all_warnings, "the minimum is 92\n");
+}
+
 static void the_limits_of_the_lane_reach_the_nic(void **state)
 {
 	struct bench *bench = *state;
@@ -474,6 +494,8 @@ int main(void)
 		     bench_start_one),
 		CASE(a_dry_run_says_how_many_share_an_rgid, bench_start_one),
 		CASE(what_is_not_free_is_scaled_back, start_small),
+		CASE(below_the_minimum_a_lane_is_refused_where_it_wants_that,
+		     start_small),
 		CASE(the_limits_of_the_lane_reach_the_nic, bench_start_one),
 		CASE(probe_counts_the_pools, bench_start_one),
 		CASE(a_lost_race_is_run_again, bench_start_one),

@@ -122,6 +122,14 @@ static void wrong_options_are_refused(void **state)
 	assert_refused("off,vnis=1", "'off' leaves nothing");
 	assert_refused("vnis=1,off", "'off' leaves nothing");
 	assert_refused("vnis=1,vnis=1", "twice");
+	assert_refused("keep=10", "'keep=10' needs a share from 10% to 90%");
+	assert_refused("keep=9%", "from 10% to 90%");
+	assert_refused("keep=1000%", "from 10% to 90%");
+	assert_refused("keep", "from 10% to 90%");
+	assert_refused("minimum=101%", "from 0% to 100%");
+	assert_refused("minimum=%", "from 0% to 100%");
+	assert_refused("below_minimum", "neither 'warn' nor 'refuse'");
+	assert_refused("below_minimum=fail", "neither 'warn' nor 'refuse'");
 	assert_refused("tcs", "there is no traffic class ''");
 	assert_refused("tcs=FAST", "there is no traffic class 'FAST'");
 }
@@ -143,6 +151,9 @@ static void formatted_options_stand_for_themselves(void **state)
 		{ "vnis=0", "vnis=0,tcs=LOW_LATENCY:BEST_EFFORT" },
 		{ "tcs=BEST_EFFORT,per_core_acs=1,max_ptes=0,vnis=3",
 		  "vnis=3,tcs=BEST_EFFORT,max_ptes=0,per_core_acs=1" },
+		{ "below_minimum=refuse,minimum=50%,keep=25%",
+		  "vnis=1,tcs=LOW_LATENCY:BEST_EFFORT,keep=25%,minimum=50%,"
+		  "below_minimum=refuse" },
 	};
 	struct slingshot_request request;
 	struct slingshot_request again;
@@ -174,6 +185,9 @@ static void the_longest_policy_travels(void **state)
 	struct slingshot_request again = { 0 };
 	char text[FAIRLEAD_OPTIONS_MAX + 1];
 
+	request.policy.minimum = 100;
+	request.policy.keep = 90;
+	request.policy.refuses_less = 1;
 	slingshot_request_format(&request, text);
 	assert_int_equal(slingshot_request_parse(
 				 text, &slingshot_policy_default,
@@ -189,16 +203,22 @@ static void settings_replace_the_recommendation(void **state)
 		{ "traffic_classes", "TC_BULK_DATA,BEST_EFFORT", 1 },
 		{ "max_txqs", "17", 2 },
 		{ "per_core_les", "0", 3 },
+		{ "keep", "0%", 4 },
+		{ "minimum", "100%", 5 },
+		{ "below_minimum", "refuse", 6 },
 	};
 	struct slingshot_policy expected = slingshot_policy_default;
 	struct slingshot_settings settings;
 
 	assert_int_equal(slingshot_settings_read(NULL, 0, &settings, NULL), 0);
 	assert_memory_equal(&settings.policy, &expected, sizeof(expected));
-	assert_int_equal(slingshot_settings_read(list, 3, &settings, NULL), 0);
+	assert_int_equal(slingshot_settings_read(list, 6, &settings, NULL), 0);
 	expected.tcs = 0x0c;
 	expected.max[CXI_RSRC_TYPE_TXQ] = 17;
 	expected.per_core[CXI_RSRC_TYPE_LE] = 0;
+	expected.keep = 0;
+	expected.minimum = 100;
+	expected.refuses_less = 1;
 	assert_memory_equal(&settings.policy, &expected, sizeof(expected));
 }
 
