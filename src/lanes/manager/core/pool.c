@@ -3,7 +3,8 @@
  * The sets `free` and `draining` are kept, not computed: `refresh` puts one
  * identifier where it belongs after any of the other sets has changed, and is
  * the only function that touches them. Round robin goes on behind the last
- * identifier that was taken, so that a number comes back as late as it can.
+ * identifier that was taken, so that a number comes back as late as it can;
+ * what a job gets is sorted, since people and scripts compare the list.
  *
  * In a pool of runs a set says where a run is free, and counts by identifier
  * keep the sets that every pool has, for people.
@@ -212,6 +213,13 @@ uint32_t pool_available(const struct pool *pool)
 	return idset_count(pool->free);
 }
 
+static int compare_ids(const void *one, const void *two)
+{
+	uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)two;
+
+	return (a > b) - (a < b);
+}
+
 void pool_take(struct pool *pool, uint32_t count, uint32_t *ret_ids)
 {
 	assert(count <= pool_available(pool));
@@ -227,6 +235,7 @@ void pool_take(struct pool *pool, uint32_t count, uint32_t *ret_ids)
 		ret_ids[i] = id;
 		edge_hit(pool->probe_ref, EDGE_ID_TAKE);
 	}
+	qsort(ret_ids, count, sizeof(*ret_ids), compare_ids);
 }
 
 int pool_restore(struct pool *pool, uint32_t id, bool is_quarantined)

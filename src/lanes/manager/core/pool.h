@@ -76,7 +76,10 @@ int pool_check(const struct pool *pool, const struct fairlead_pool_spec *spec,
 void pool_configure(struct pool *pool, const struct fairlead_pool_spec *spec);
 
 uint32_t pool_available(const struct pool *pool);
-/* Take the next count free ones, in the order of round robin; they are there. */
+/*
+ * Take the next count free ones by round robin, which are there; ret_ids is in
+ * ascending order.
+ */
 void pool_take(struct pool *pool, uint32_t count, uint32_t *ret_ids);
 /*
  * An identifier that a record holds, while the journal is read. -EBADMSG when
