@@ -253,7 +253,8 @@ static void look_done(void *ctx, struct node *node, json_t *answer)
 static void clean_all(struct node *node)
 {
 	node_expect_revoke(node, NODE_ANY_JOB);
-	node_ask(node, 0, "clean", json_pack("{s:b}", "all", 1), look_done,
+	node_ask(node, 0, "clean",
+		 json_pack("{s:b, s:b}", "all", 1, "force", 1), look_done,
 		 NULL);
 }
 

@@ -179,7 +179,10 @@ it 'a lane that is cleaned away under a job leaves a trace'
 grant=$(reserve jm/traces 'n[0-1]')
 fairlead apply "$grant"
 expect_exit 0 fairlead apply "$grant"
-expect_exit 0 on n1 -- fairlead clean --all
+expect_exit 75 on n1 -- fairlead clean --all
+expect_error "1 lane is in use on this node, such as that of job 'jm/traces/0' [(]grant ${grant}[)]"
+expect_objects 2 n0 n1
+expect_exit 0 on n1 -- fairlead clean --all --force
 wait_for eval '[ "$(event "$grant" confirm)" != "[]" ]'
 holds "$(event "$grant" confirm)" '. == [{nodes: "n1", how: "lost"}]'
 holds "$(event "$grant" exception)" 'length == 1 and .[0].severity > 0 and

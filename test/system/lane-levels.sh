@@ -60,7 +60,7 @@ expect_exit 0 on n1 -- ip link show vx8
 expect_exit 0 on n1 -- nft list table inet site
 
 it 'clean --all takes lanes, and nothing of others that no lane needs'
-expect_exit 0 on n1 -- fairlead clean --all
+expect_exit 0 on n1 -- fairlead clean --all --force
 lacks "$(on n1 -- ip -o link show type vxlan)" 'fl50' 'devices'
 lacks "$(on n1 -- nft list table inet fairlead)" 'fl50' 'rules'
 expect_exit 0 on n1 -- ip link show vx8

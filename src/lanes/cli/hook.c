@@ -205,6 +205,7 @@ static const struct option_spec clean_options[] = {
 	{ .name = "object",
 	  .value = "DEVICE/ID",
 	  .help = "destroy only this one, of no grant of this node" },
+	{ .name = "force", .help = "with --all: lanes that jobs use, too" },
 	OPTION_DRY_RUN,
 	OPTION_JSON,
 	OPTION_SOCKET,
@@ -221,11 +222,14 @@ static int clean_run(struct cli *cli)
 
 	if (cli_flag(cli, "all") && cli_option(cli, "object"))
 		return cli_misuse(cli, "--all and --object exclude each other");
+	if (cli_flag(cli, "force") && !cli_flag(cli, "all"))
+		return cli_misuse(cli, "--force needs --all");
 	code = remote_ask(cli, REMOTE_NODE, REMOTE_TIMEOUT_NONE, "clean",
-			  json_pack("{s:b, s:s*, s:b}", "all",
-				    cli_flag(cli, "all"), "object",
-				    cli_option(cli, "object"), "dry_run",
-				    is_dry_run),
+			  json_pack("{s:b, s:o*, s:s*, s:b}", "all",
+				    cli_flag(cli, "all"), "force",
+				    cli_flag(cli, "force") ? json_true() : NULL,
+				    "object", cli_option(cli, "object"),
+				    "dry_run", is_dry_run),
 			  &answer);
 	if (cli_flag(cli, "json"))
 		return code == EXIT_DONE ? output_json(cli, answer) : code;
@@ -238,11 +242,12 @@ const struct subcommand command_clean = {
 	.summary = "Destroy what is left on this node's devices",
 	.details =
 		"Retries pending revokes. --all destroys everything on the "
-		"devices but the system's own\nobjects: every job on this node "
-		"loses its network. --object destroys a single one, such\nas "
-		"cxi0/3; first check that 'fairlead node list' at the manager "
-		"names no job for it. What\ncannot be destroyed is printed, "
-		"and the exit code is 75.",
+		"devices but the system's own\nobjects. It refuses while jobs "
+		"have lanes here; with --force they lose their network.\n"
+		"--object destroys a single one, such as cxi0/3; first check "
+		"that 'fairlead node list' at\nthe manager names no job for "
+		"it. What cannot be destroyed is printed, and the exit\ncode "
+		"is 75.",
 	.options = clean_options,
 	.run = clean_run,
 };

@@ -180,6 +180,9 @@ static int order_read(const struct agent *agent,
 		result = members_bool(request->object, "all", MEMBER_OPTIONAL,
 				      &order->is_all, ret_error);
 	if (result == 0)
+		result = members_bool(request->object, "force", MEMBER_OPTIONAL,
+				      &order->is_forced, ret_error);
+	if (result == 0)
 		result =
 			members_number(request->object, "timeout_ms",
 				       MEMBER_OPTIONAL, 0, AGENT_TIMEOUT_MS_MAX,
@@ -326,7 +329,7 @@ static const struct agent_op ops[] = {
 	  true,
 	  op_housekeeping,
 	  { "job", "dry_run", "timeout_ms" } },
-	{ "clean", true, op_clean, { "all", "object", "dry_run" } },
+	{ "clean", true, op_clean, { "all", "force", "object", "dry_run" } },
 	{ "devices", false, op_devices, { NULL } },
 	{ "objects", false, op_objects, { NULL } },
 	{ "env", false, op_env, { "job" } },

@@ -194,6 +194,7 @@ struct work_order {
 	bool is_followed; /* an epilog: by housekeeping, where it is busy */
 	bool is_alone;    /* nobody waits for the answer */
 	bool is_all;
+	bool is_forced;  /* a clean of all: live lanes, too */
 	bool has_object; /* a clean of one object */
 	char device[32];
 	uint32_t object_id;

@@ -377,6 +377,7 @@ static void begin_clean(struct agent *agent, const struct guard_reply *reply)
 		.kind = WORK_CLEAN,
 		.id = reply->sequence,
 		.is_all = reply->is_all,
+		.is_forced = true,
 		.is_dry_run = reply->is_dry_run,
 	};
 	struct guard_request refusal = {

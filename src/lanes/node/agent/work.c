@@ -239,31 +239,6 @@ static void prolog_step(struct agent *agent, struct agent_work *work)
 	}
 }
 
-/* Of a clean of one object. */
-static int object_check(const struct agent_work *work,
-			struct fairlead_error *ret_error)
-{
-	const struct work_order *order = &work->order;
-	const struct work_object *object = work->objects;
-
-	if (work->object_count == 0)
-		return error_set(ret_error, -ENOENT,
-				 "there is no object %u on '%s'",
-				 order->object_id, order->device);
-	if (object->object.flags &
-	    (FAIRLEAD_OBJECT_SYSTEM | FAIRLEAD_OBJECT_DEFAULT))
-		return error_set(ret_error, -EPERM,
-				 "object %u on '%s' is the system's",
-				 order->object_id, order->device);
-	if (object->grant_id > 0)
-		return error_set(ret_error, -EPERM,
-				 "object %u on '%s' is of grant %" PRIu64
-				 ": release that",
-				 order->object_id, order->device,
-				 object->grant_id);
-	return 0;
-}
-
 /* list: for clean, else NULL. */
 static void rounds_begin(struct agent *agent, struct agent_work *work,
 			 const struct guard_object *list, size_t count)
@@ -273,10 +248,14 @@ static void rounds_begin(struct agent *agent, struct agent_work *work,
 
 	work_collect(agent, work);
 	work_take_objects(agent, work, list, count);
-	if (work->order.has_object)
-		result = object_check(work, &error);
+	if (work->order.kind == WORK_CLEAN)
+		result = work_check_clean(agent, work, &error);
 	if (result < 0)
-		work_fail(agent, work, result, error.text, NULL);
+		work_fail(agent, work, result, error.text,
+			  work->order.is_all
+				  ? "wait until the jobs are over, or add "
+				    "--force: they lose their network"
+				  : NULL);
 	else
 		round_begin(agent, work, WORK_ITEMS);
 }

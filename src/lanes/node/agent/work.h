@@ -57,6 +57,10 @@ void work_collect(struct agent *agent, struct agent_work *work);
 void work_take_objects(struct agent *agent, struct agent_work *work,
 		       const struct guard_object *list, size_t count);
 
+/* -ENOENT, -EPERM, -EBUSY: a clean may not destroy what was collected. */
+int work_check_clean(const struct agent *agent, const struct agent_work *work,
+		     struct fairlead_error *ret_error);
+
 /* --- the end of a work: these free it --- */
 
 void work_finish(struct agent *agent, struct agent_work *work);

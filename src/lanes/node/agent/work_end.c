@@ -4,6 +4,7 @@
  * client's.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -281,6 +282,63 @@ static void finish_revoke(struct agent *agent, struct agent_work *work)
 }
 
 /* --- clean --- */
+
+/* Of a clean of one object. */
+static int object_check(const struct agent_work *work,
+			struct fairlead_error *ret_error)
+{
+	const struct work_order *order = &work->order;
+	const struct work_object *object = work->objects;
+
+	if (work->object_count == 0)
+		return error_set(ret_error, -ENOENT,
+				 "there is no object %u on '%s'",
+				 order->object_id, order->device);
+	if (object->object.flags &
+	    (FAIRLEAD_OBJECT_SYSTEM | FAIRLEAD_OBJECT_DEFAULT))
+		return error_set(ret_error, -EPERM,
+				 "object %u on '%s' is the system's",
+				 order->object_id, order->device);
+	if (object->grant_id > 0)
+		return error_set(ret_error, -EPERM,
+				 "object %u on '%s' is of grant %" PRIu64
+				 ": release that",
+				 order->object_id, order->device,
+				 object->grant_id);
+	return 0;
+}
+
+/* Of a clean of all: it takes live lanes from their jobs only by force. */
+static int all_check(const struct agent *agent, const struct work_order *order,
+		     struct fairlead_error *ret_error)
+{
+	const struct mirror_grant *first = NULL, *grant;
+	size_t count = 0;
+
+	for (grant = agent->grants; grant; grant = grant->hh.next) {
+		if (grant->state == GRANT_REVOKING)
+			continue;
+		if (!first)
+			first = grant;
+		count++;
+	}
+	if (!first || order->is_forced || order->is_dry_run)
+		return 0;
+	return error_set(ret_error, -EBUSY,
+			 "%zu %s in use on this node, such as that of job '%s' "
+			 "(grant %" PRIu64 ")",
+			 count, count == 1 ? "lane is" : "lanes are",
+			 first->key, first->grant_id);
+}
+
+int work_check_clean(const struct agent *agent, const struct agent_work *work,
+		     struct fairlead_error *ret_error)
+{
+	if (work->order.has_object)
+		return object_check(work, ret_error);
+	return work->order.is_all ? all_check(agent, &work->order, ret_error)
+				  : 0;
+}
 
 static json_t *clean_entry(const struct registration_object *object,
 			   uint64_t grant_id, const char *text)

@@ -322,13 +322,31 @@ static void clean_of_all_leaves_the_system_its_own(void **state)
 			    "{\"all\": true, \"dry_run\": true}", 0);
 	assert_int_equal(answer_count(answer, "destroyed"), FAKE_DEVICES + 1);
 	json_decref(answer);
+	json_decref(bench_call(bench, 0, "clean", "{\"all\": true}", -EBUSY));
 	assert_int_equal(world_objects_total(&bench->world), FAKE_DEVICES + 3);
-	answer = bench_call(bench, 0, "clean", "{\"all\": true}", 0);
+	answer = bench_call(bench, 0, "clean",
+			    "{\"all\": true, \"force\": true}", 0);
 	assert_int_equal(answer_count(answer, "destroyed"), FAKE_DEVICES + 1);
 	assert_int_equal(answer_count(answer, "left"), 0);
 	json_decref(answer);
 	assert_int_equal(world_objects_total(&bench->world), 2);
 	assert_int_equal(world_files_total(&bench->world), 0);
+}
+
+static void clean_of_all_needs_no_force_where_no_lane_is_in_use(void **state)
+{
+	struct bench *bench = *state;
+	json_t *answer;
+
+	bench_apply(bench, 7);
+	foreign_add(bench, 30, 0);
+	world_object(&bench->world, 7)->is_busy = true;
+	bench_revoke(bench, 7);
+	world_object(&bench->world, 7)->is_busy = false;
+	answer = bench_call(bench, 0, "clean", "{\"all\": true}", 0);
+	assert_int_equal(answer_count(answer, "left"), 0);
+	json_decref(answer);
+	assert_int_equal(world_objects_total(&bench->world), 0);
 }
 
 static void clean_of_one_object_takes_no_other(void **state)
@@ -543,7 +561,8 @@ static void objects_without_number_are_shown_and_taken(void **state)
 	answer = bench_call(bench, 0, "objects", "", 0);
 	assert_int_equal(answer_count(answer, "objects"), FAKE_DEVICES * 600);
 	json_decref(answer);
-	answer = bench_call(bench, 0, "clean", "{\"all\": true}", 0);
+	answer = bench_call(bench, 0, "clean",
+			    "{\"all\": true, \"force\": true}", 0);
 	assert_int_equal(answer_count(answer, "destroyed"), FAKE_DEVICES * 600);
 	json_decref(answer);
 	assert_int_equal(world_objects_total(&bench->world), 0);
@@ -605,6 +624,7 @@ int main(void)
 		TEST(client_that_leaves_is_not_answered),
 		TEST(clean_takes_what_was_left_and_nothing_else),
 		TEST(clean_of_all_leaves_the_system_its_own),
+		TEST(clean_of_all_needs_no_force_where_no_lane_is_in_use),
 		TEST(clean_of_one_object_takes_no_other),
 		TEST(clean_of_one_object_leaves_lanes_and_the_systems),
 		TEST(clean_that_cannot_look_says_so),

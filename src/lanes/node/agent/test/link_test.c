@@ -542,7 +542,8 @@ static void all_pending_confirmations_are_sent(void **state)
 	for (uint64_t id = 7; id < 27; id++)
 		bench_apply(bench, id);
 	bench_drop_frames(bench);
-	json_decref(bench_call(bench, 0, "clean", "{\"all\": true}", 0));
+	json_decref(bench_call(bench, 0, "clean",
+			       "{\"all\": true, \"force\": true}", 0));
 	bench_advance(bench, 0);
 	for (int i = 0; i < 20; i++) {
 		bench_take_confirm(bench, &confirm);
