@@ -216,10 +216,12 @@ int fairlead_apply_start(struct fairlead *handle, uint64_t grant_id,
 /*
  * Give the lane back. Returns when the quick tries have answered: the job is
  * over; identifiers that a node may still hold stay in quarantine. Releasing
- * what is released is no error.
+ * what is released is no error. *ret_warnings, where asked for: why a node may
+ * still hold some, such as a service that is in use, one line each; NULL when
+ * there are none; the caller frees it.
  */
 int fairlead_release(struct fairlead *handle, uint64_t grant_id,
-		     struct fairlead_error *ret_error);
+		     char **ret_warnings, struct fairlead_error *ret_error);
 int fairlead_release_start(struct fairlead *handle, uint64_t grant_id,
 			   fairlead_answer_fn *fn, void *arg,
 			   struct fairlead_error *ret_error);
@@ -228,7 +230,7 @@ int fairlead_release_start(struct fairlead *handle, uint64_t grant_id,
  * error.
  */
 int fairlead_release_job(struct fairlead *handle, const char *job,
-			 struct fairlead_error *ret_error);
+			 char **ret_warnings, struct fairlead_error *ret_error);
 int fairlead_release_job_start(struct fairlead *handle, const char *job,
 			       fairlead_answer_fn *fn, void *arg,
 			       struct fairlead_error *ret_error);

@@ -53,6 +53,7 @@ is_drained n1 && fail 'the node is drained'
 it 'a release ends the job; the VNI waits in quarantine'
 expect_exit 0 fairlead release "$grant"
 expect_out "grant $grant is released; vni 1024 stays in quarantine until n1 has confirmed"
+expect_error "^fairlead: warning: n1: $busy_text"
 expect_pool held ''
 expect_pool quarantined 1024
 expect_objects 0 n0

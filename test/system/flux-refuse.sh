@@ -208,7 +208,7 @@ for reason in 'an operator says so' ''; do
 	expect_exit 0 fx resource undrain n1
 done
 
-it 'a card that does not let go: the nodes are free, the VNI waits'
+it 'a card that does not let go: a warning, the nodes are free, the VNI waits'
 hold 1 --requires=hosts:n1
 vni=$(flux_event "$job" cray-slingshot | gojq '.[0].vnis[0]')
 grant=$(flux_event "$job" cray-slingshot | gojq '.[0].fairlead.grant_id')
@@ -221,6 +221,8 @@ wait_for grep -q allocated "$work/holder"
 fx cancel "$job"
 await_event "$job" clean
 holds "$(flux_event "$job" epilog-finish)" '.[0].status == 0'
+holds "$(flux_event "$job" exception)" 'any(.[]; .type == "cray-slingshot" and .severity == 4
+	and (.note | test("^the lane is not gone from all nodes, which try again: n1: cxi0: ")))'
 wait_for is_idle 4
 expect_pool quarantined "$vni"
 expect_exit 0 fx run --requires=hosts:n1 "$work/show"

@@ -366,30 +366,34 @@ static int apply(struct cluster_run *run)
 	return EXIT_DONE;
 }
 
-static int release_once(struct cluster_run *run,
+static int release_once(struct cluster_run *run, char **ret_warnings,
 			struct fairlead_error *ret_error)
 {
 	int result = reconnect(run, ret_error);
 
 	if (result == 0)
-		result = fairlead_release(
-			run->handle, fairlead_grant_id(run->grant), ret_error);
+		result = fairlead_release(run->handle,
+					  fairlead_grant_id(run->grant),
+					  ret_warnings, ret_error);
 	disconnect_lost(run, result);
 	return result;
 }
 
 static int release(struct cluster_run *run)
 {
+	_auto_(freep) char *warnings = NULL;
 	struct fairlead_error error;
 	struct timespec start;
 	int result;
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	do {
-		result = release_once(run, &error);
+		result = release_once(run, &warnings, &error);
 	} while (is_passing(result) && wait_to_repeat(run, &start));
 	if (result < 0)
 		return fail_with_lane(run, &error, "keeps its lane");
+	if (warnings != NULL)
+		output_lines(run->cli, "warning", warnings);
 	say(run, "released in %.1f ms", elapsed_ms(&start));
 	return EXIT_DONE;
 }

@@ -256,6 +256,7 @@ static void print_quarantined(struct cli *cli, const json_t *answer)
 			"%s has confirmed\n",
 			(long long)output_number(grant, "grant_id"), text,
 			nodes);
+		output_lines(cli, "warning", output_text(grant, "why"));
 	}
 }
 

@@ -207,14 +207,41 @@ static int start(struct fairlead *handle, const char *op, json_t *members_owned,
 			    ret_error);
 }
 
-static int call(struct fairlead *handle, const char *op, json_t *members_owned,
-		struct fairlead_error *ret_error)
+/* Why nodes may still hold something: a line for each grant. */
+static char *format_left(const json_t *grants)
+{
+	char *text = NULL;
+	const json_t *grant;
+	size_t i;
+
+	json_array_foreach (grants, i, grant) {
+		_auto_(freep) char *before = text;
+		const char *why =
+			json_string_value(json_object_get(grant, "why"));
+
+		if (why &&
+		    asprintf(&text, "%s%s\n", before ? before : "", why) < 0)
+			text = NULL;
+		else if (!why)
+			before = NULL;
+	}
+	return text;
+}
+
+static int release(struct fairlead *handle, json_t *members_owned,
+		   char **ret_warnings, struct fairlead_error *ret_error)
 {
 	json_auto_t *members = members_owned;
+	json_auto_t *answer = NULL;
+	int result;
 
 	if (!members)
 		return out_of_memory(ret_error);
-	return handle_call(handle, op, members, true, NULL, ret_error);
+	result = handle_call(handle, "release", members, true, &answer,
+			     ret_error);
+	if (result == 0 && ret_warnings)
+		*ret_warnings = format_left(json_object_get(answer, "grants"));
+	return result;
 }
 
 int fairlead_apply_start(struct fairlead *handle, uint64_t grant_id,
@@ -226,9 +253,10 @@ int fairlead_apply_start(struct fairlead *handle, uint64_t grant_id,
 }
 
 int fairlead_release(struct fairlead *handle, uint64_t grant_id,
-		     struct fairlead_error *ret_error)
+		     char **ret_warnings, struct fairlead_error *ret_error)
 {
-	return call(handle, "release", members_of_grant(grant_id), ret_error);
+	return release(handle, members_of_grant(grant_id), ret_warnings,
+		       ret_error);
 }
 
 int fairlead_release_start(struct fairlead *handle, uint64_t grant_id,
@@ -240,10 +268,10 @@ int fairlead_release_start(struct fairlead *handle, uint64_t grant_id,
 }
 
 int fairlead_release_job(struct fairlead *handle, const char *job,
-			 struct fairlead_error *ret_error)
+			 char **ret_warnings, struct fairlead_error *ret_error)
 {
-	return call(handle, "release", json_pack("{s:s}", "job", job),
-		    ret_error);
+	return release(handle, json_pack("{s:s}", "job", job), ret_warnings,
+		       ret_error);
 }
 
 int fairlead_release_job_start(struct fairlead *handle, const char *job,

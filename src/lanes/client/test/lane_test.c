@@ -190,7 +190,8 @@ static void a_call_on_a_lost_connection_fails(void **state)
 				       &error),
 			 -ECONNRESET);
 	assert_int_equal(error.code, -ECONNRESET);
-	assert_int_equal(fairlead_release(peer.handle, 1, &error), -ECONNRESET);
+	assert_int_equal(fairlead_release(peer.handle, 1, NULL, &error),
+			 -ECONNRESET);
 	peer_fini(&peer);
 }
 
@@ -476,13 +477,43 @@ static void release_is_by_grant_or_by_job(void **state)
 	const json_t *second;
 
 	start_daemon(&daemon, answers, 2);
-	assert_int_equal(fairlead_release(daemon.peer.handle, 7, NULL), 0);
-	assert_int_equal(
-		fairlead_release_job(daemon.peer.handle, "slurm/17", NULL), 0);
+	assert_int_equal(fairlead_release(daemon.peer.handle, 7, NULL, NULL),
+			 0);
+	assert_int_equal(fairlead_release_job(daemon.peer.handle, "slurm/17",
+					      NULL, NULL),
+			 0);
 	second = stop_daemon(&daemon, 1);
 	assert_string_equal(json_string_value(json_object_get(second, "job")),
 			    "slurm/17");
 	assert_null(json_object_get(second, "grant_id"));
+	fini_daemon(&daemon);
+}
+
+static void release_warns_of_what_nodes_may_still_hold(void **state)
+{
+	static const char *const answers[] = {
+		"\"result\":0,\"grants\":[{\"grant_id\":7}]",
+		"\"result\":0,\"grants\":["
+		"{\"grant_id\":7,\"quarantined\":{\"vni\":\"1024\"},"
+		"\"nodes\":\"n1\",\"why\":\"n1: cxi0: service 5 in use\"},"
+		"{\"grant_id\":8},"
+		"{\"grant_id\":9,\"quarantined\":{\"vni\":\"1026\"},"
+		"\"nodes\":\"n2\",\"why\":\"not reachable: n2\"}]",
+	};
+	struct daemon daemon;
+	char *warnings;
+
+	start_daemon(&daemon, answers, 2);
+	assert_int_equal(
+		fairlead_release(daemon.peer.handle, 7, &warnings, NULL), 0);
+	assert_null(warnings);
+	assert_int_equal(fairlead_release_job(daemon.peer.handle, "slurm/17",
+					      &warnings, NULL),
+			 0);
+	assert_string_equal(warnings, "n1: cxi0: service 5 in use\n"
+				      "not reachable: n2\n");
+	free(warnings);
+	stop_daemon(&daemon, 1);
 	fini_daemon(&daemon);
 }
 
@@ -534,6 +565,7 @@ int main(void)
 		cmocka_unit_test(reserve_start_that_fails_does_not_call_back),
 		cmocka_unit_test(apply_gives_warnings_or_what_failed),
 		cmocka_unit_test(release_is_by_grant_or_by_job),
+		cmocka_unit_test(release_warns_of_what_nodes_may_still_hold),
 		cmocka_unit_test(the_other_start_forms_call_back),
 	};
 

@@ -69,8 +69,9 @@ static void wait_end(struct core *core, struct release_wait *wait, size_t slot,
 	core_release_wait_destroy(core, wait);
 }
 
-/* {grant_id, quarantined, nodes}: the rest of the grant, if any. */
-static char *item_make(uint64_t grant_id, const char *ids, const char *nodes)
+/* {grant_id, quarantined, nodes, why}: the rest of the grant, if any. */
+static char *item_make(uint64_t grant_id, const char *ids, const char *nodes,
+		       const char *why)
 {
 	struct json_text text = { 0 };
 
@@ -80,6 +81,8 @@ static char *item_make(uint64_t grant_id, const char *ids, const char *nodes)
 		json_text_raw(&text, "quarantined", ids);
 		json_text_string(&text, "nodes", nodes);
 	}
+	if (ids != NULL && why != NULL)
+		json_text_string(&text, "why", why);
 	json_text_end(&text);
 	return memory_have(json_text_take(&text));
 }
@@ -93,7 +96,7 @@ static char *item_of(struct core *core, const struct job *job)
 		ids = core_json_text(core_ids_json(core, job));
 		nodes = core_nodes_text(core, job, CORE_NODES_UNCONFIRMED);
 	}
-	return item_make(job->grant_id, ids, nodes);
+	return item_make(job->grant_id, ids, nodes, job->why);
 }
 
 static void run_end(struct core *core, struct release_run *run_owned,
@@ -398,7 +401,7 @@ static void answer_released(struct core *core, const struct core_caller *caller,
 	} else {
 		core_hit(core, EDGE_RELEASE_REPEAT);
 		if (tombstone != NULL)
-			item = item_make(tombstone->grant_id, NULL, NULL);
+			item = item_make(tombstone->grant_id, NULL, NULL, NULL);
 		answer(core, token, &item, item != NULL);
 		free(item);
 	}

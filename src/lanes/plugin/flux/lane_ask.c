@@ -214,8 +214,15 @@ static void take_status(struct flux_lane *lane, const json_t *root)
 }
 
 static void take_release(struct flux_lane *lane,
-			 const struct fairlead_answer *answer)
+			 const struct fairlead_answer *answer,
+			 const json_t *root)
 {
+	const json_t *grant;
+	size_t i;
+
+	json_array_foreach (json_object_get(root, "grants"), i, grant)
+		if (json_object_get(grant, "why"))
+			lane_warn(lane, entry_text(grant, "why"));
 	lane_finish(lane, answer->result, answer->error);
 }
 
@@ -273,6 +280,6 @@ static void on_answer(void *arg, const struct fairlead_answer *answer)
 	else if (lane->step == LANE_BLAME)
 		lane_take_nodes(lane, answer->result < 0 ? NULL : root);
 	else
-		take_release(lane, answer);
+		take_release(lane, answer, root);
 	json_decref(root);
 }

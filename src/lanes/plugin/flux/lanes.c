@@ -18,6 +18,8 @@
 #define AUX_NAME "fairlead::lane"
 /* How long tasks may take to end: Flux has given up on them long before. */
 #define LINGER_S 600
+/* Of an exception that fails no job. */
+#define WARNING_SEVERITY 4
 
 /* --- whose turn it is --- */
 
@@ -271,12 +273,18 @@ void lane_start_job(struct flux_lane *lane)
 	finish_prolog(lane, 0);
 }
 
+static void raise_severity(struct lanes *lanes, flux_jobid_t id, int severity,
+			   const char *note)
+{
+	if (flux_jobtap_raise_exception(lanes->plugin, id, NAME_CRAY, severity,
+					"%s", note) < 0)
+		flux_log_error(lanes->h, "fairlead: raise_exception");
+}
+
 static void raise_exception(struct lanes *lanes, flux_jobid_t id,
 			    const char *note)
 {
-	if (flux_jobtap_raise_exception(lanes->plugin, id, NAME_CRAY, 0, "%s",
-					note) < 0)
-		flux_log_error(lanes->h, "fairlead: raise_exception");
+	raise_severity(lanes, id, 0, note);
 }
 
 /* The exception makes the job clean up, which is lane_end(), mostly inside. */
@@ -321,6 +329,16 @@ void lane_begin(struct lanes *lanes, flux_jobid_t id, uint32_t uid,
 }
 
 /* --- epilog --- */
+
+void lane_warn(struct flux_lane *lane, const char *why)
+{
+	char note[FAIRLEAD_ERROR_TEXT_MAX];
+
+	snprintf(note, sizeof(note),
+		 "the lane is not gone from all nodes, which try again: %.900s",
+		 why);
+	raise_severity(lane->lanes, lane->id, WARNING_SEVERITY, note);
+}
 
 void lane_release(struct flux_lane *lane)
 {

@@ -103,6 +103,17 @@ static void with_all_nodes_dead_the_release_is_over_at_once(void **state)
 	assert_int_equal(open_fanouts(f), 0);
 }
 
+/* Of the one grant of the last answer. */
+static const char *released_why(struct fixture *f)
+{
+	const char *why = NULL;
+
+	assert_int_equal(json_unpack(last_reply(f)->members, "{s:[{s?s}]}",
+				     "grants", "why", &why),
+			 0);
+	return why;
+}
+
 static void busy_nodes_are_named_with_their_words(void **state)
 {
 	struct fixture *f = *state;
@@ -121,6 +132,11 @@ static void busy_nodes_are_named_with_their_words(void **state)
 	assert_string_equal(nodes, "n1");
 	assert_string_equal(text, "cxi0: service 5 in use");
 	json_decref(context);
+	/* The caller, and whoever releases again, learn it too. */
+	assert_int_equal(last_reply(f)->result, 0);
+	assert_string_equal(released_why(f), "n1: cxi0: service 5 in use");
+	assert_int_equal(release_id(f, id), 0);
+	assert_string_equal(released_why(f), "n1: cxi0: service 5 in use");
 	context = event(f, id, "quarantine");
 	assert_int_equal(json_unpack(context, "{s:s, s:s}", "nodes", &nodes,
 				     "why", &text),
