@@ -115,6 +115,7 @@ struct engine {
 	uint64_t lease_ms;  /* when the next LEASE goes out */
 	bool is_recall_due; /* the core is new; poll.c */
 	uint64_t poll_last;
+	uint32_t reported_count; /* nodes that report what is not ours */
 
 	struct manager_client *clients;
 	struct open_request *requests;

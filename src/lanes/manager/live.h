@@ -36,6 +36,7 @@ struct live_node {
 	uint64_t leased_ms; /* it registered, or confirmed a LEASE */
 	uint64_t seen_ms;
 	uint64_t poll_ms;     /* when it is asked again; poll.c */
+	bool has_reported;    /* something that is not ours */
 	uint64_t poll_number; /* of the poll under way; 0: none */
 	uint32_t key_id;      /* the newest that it has shown; 0: none */
 	char *drivers; /* how they work there: a JSON array; NULL: not known */

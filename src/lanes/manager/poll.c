@@ -25,7 +25,8 @@
 #include "lanes/proto/collective.h"
 
 #define POLL_MS     300000 /* between queries of a node that reports nothing */
-#define REPORTED_MS 10000  /* at one that does */
+#define REPORTED_MS 1000   /* at one that does .. */
+#define SHARE_MS    4      /* .. and for each other that does */
 #define ROTATION_MS 2000   /* at one that has not shown the newest key */
 #define TIMEOUT_MS  10000  /* for the nodes to answer */
 #define NODES_MAX   256    /* that are asked together */
@@ -38,14 +39,14 @@ static bool is_rotating(const struct engine *engine)
 	return false;
 }
 
-static uint64_t pause_ms(const struct engine *engine,
-			 const struct live_node *live)
+static uint64_t pause_ms(const struct engine *engine, struct live_node *live)
 {
+	live->has_reported = core_node_withholds(engine->core, live->name);
 	if (is_rotating(engine) && live->key_id != engine->command_key.id)
 		return ROTATION_MS;
-	if (core_node_withholds(engine->core, live->name))
-		return REPORTED_MS;
-	return POLL_MS;
+	return live->has_reported
+		       ? REPORTED_MS + SHARE_MS * engine->reported_count
+		       : POLL_MS;
 }
 
 void poll_begin(struct engine *engine, struct live_node *live)
@@ -120,7 +121,9 @@ void poll_tick(struct engine *engine, uint64_t now_ms)
 
 	if (engine->halted_epoch != 0)
 		return;
+	engine->reported_count = 0;
 	HASH_ITER (hh, engine->live_nodes, live, next) {
+		engine->reported_count += live->has_reported;
 		if (!live->is_greeted || now_ms < live->poll_ms ||
 		    count == NODES_MAX)
 			continue;

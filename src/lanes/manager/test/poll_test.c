@@ -13,7 +13,7 @@
 #include "base/hostlist.h"
 
 #define SECOND_MS   1000
-#define REPORTED_MS 11000  /* a node that reports something was asked by then */
+#define REPORTED_MS 3000   /* a node that reports something was asked by then */
 #define LOOK_MS     302000 /* any node was */
 
 static const struct registration_object foreign_1024 = {
