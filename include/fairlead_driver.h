@@ -46,7 +46,7 @@ extern "C" {
 #define FAIRLEAD_LANE_IDS_MAX       16   /* identifiers of one lane */
 #define FAIRLEAD_OPTIONS_MAX        511  /* bytes, without the zero */
 #define FAIRLEAD_JOB_NAME_MAX       64   /* bytes, without the zero */
-#define FAIRLEAD_RECORD_MAX         2048 /* bytes of a lane's record on a node */
+#define FAIRLEAD_RECORD_MAX         8192 /* bytes of a lane's record on a node */
 #define FAIRLEAD_OBJECT_IDS_MAX     4    /* identifiers shown of one object */
 #define FAIRLEAD_RESOURCES_MAX      12   /* kinds of resources of a device */
 #define FAIRLEAD_REASON_MAX         127  /* bytes, without the zero */

@@ -31,6 +31,8 @@ struct contract_fixture {
 	const char *options;      /* of a job that wants a lane */
 	const char *options_none; /* of one that wants none; NULL: no such */
 	const char *options_bad;  /* well formed, and refused */
+	/* How variables begin that only some lanes have; NULL: none. */
+	const char *some_variables;
 	uint32_t device_count;    /* 0: the driver makes nothing on nodes */
 	uid_t owner;              /* the user of hold and use; set by start */
 

@@ -57,6 +57,7 @@ static const char *get_variable(void *arg, const char *name)
 static void every_variable_is_set_for_a_lane(void **state)
 {
 	const struct contract *contract = *state;
+	const char *some = contract->fixture->some_variables;
 	struct environment environment;
 	struct fairlead_record record;
 	struct fairlead_lane lane;
@@ -66,6 +67,9 @@ static void every_variable_is_set_for_a_lane(void **state)
 	environment_read(contract, &lane, &record, &environment);
 	for (size_t i = 0; environment.names[i]; i++) {
 		assert_int_equal(environment.seen[i], 1);
+		if (some != NULL &&
+		    strncmp(environment.names[i], some, strlen(some)) == 0)
+			continue;
 		assert_true(environment.is_set[i]);
 		assert_true(strlen(environment.values[i]) > 0);
 		assert_null(strpbrk(environment.values[i], "\n\r"));

@@ -310,8 +310,10 @@ int slingshot_apply(void *state, const struct fairlead_lane *lane,
 	for (uint32_t i = 0; result == 0 && i < list.count; i++)
 		result = make_on(node, &list.infos[i], &wanted, is_dry_run,
 				 &made, warnings, ret_error);
-	if (result == 0 && !is_dry_run)
+	if (result == 0 && !is_dry_run) {
 		slingshot_record(&wanted, &made, ret_record);
+		result = hwcoll_record(lane, ret_record, warnings, ret_error);
+	}
 	for (uint32_t i = 0; result < 0 && i < made.count; i++)
 		undo_one(node, &list, &made.list[i], &wanted, ret_error);
 	return result;

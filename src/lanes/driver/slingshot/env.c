@@ -21,9 +21,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lanes/driver/common/options.h"
 #include "lanes/driver/common/variables.h"
+#include "lanes/driver/common/warnings.h"
+#include "lanes/driver/slingshot/hwcoll.h"
 #include "lanes/driver/slingshot/slingshot.h"
 
 /* Numbers of ten digits, or names of 13 bytes, and a comma each. */
@@ -56,13 +59,90 @@ void slingshot_record(const struct slingshot_lane *lane,
 	variables_add(ret_record, "SLINGSHOT_TCS", tcs_text);
 }
 
+/* The value of the variable that comes next; NULL: it is another one. */
+static const char *next_value(const char **at, const char *end,
+			      const char *name)
+{
+	size_t size = strlen(name);
+	const char *text = *at;
+
+	if (text == end || strncmp(text, name, size) != 0 || text[size] != '=')
+		return NULL;
+	*at = text + strlen(text) + 1;
+	return text + size + 1;
+}
+
+int hwcoll_record(const struct fairlead_lane *lane,
+		  struct fairlead_record *record,
+		  struct fairlead_warnings *warnings,
+		  struct fairlead_error *ret_error)
+{
+	static const char *const names[] = { HWCOLL_VARIABLES };
+	const char *at = (const char *)lane->secrets;
+	const char *end = at + lane->secrets_size;
+	const char *value;
+
+	if (lane->secrets_size == 0 || record->size == 0)
+		return 0;
+	if (end[-1] != '\0' ||
+	    lane->secrets_size > sizeof(record->bytes) - record->size)
+		return error_set(ret_error, -EINVAL,
+				 "the variables of hardware collectives are "
+				 "cut, or too long");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		value = next_value(&at, end, names[i]);
+		if (value == NULL)
+			return error_set(ret_error, -EINVAL,
+					 "hardware collectives lack %s",
+					 names[i]);
+		variables_add(record, names[i], value);
+	}
+	value = next_value(&at, end, HWCOLL_CACERT);
+	if (value != NULL && access(value, R_OK) == 0)
+		variables_add(record, HWCOLL_CACERT, value);
+	else if (value != NULL)
+		warnings_add(warnings,
+			     "hwcoll_node_ca is not readable on this node, so "
+			     "programs do not verify the fabric manager");
+	return 0;
+}
+
+/* Names of the variables in a record: by what is in it. */
+static const char *const *names_of(const struct fairlead_record *record)
+{
+	static const char *const plain[] = { SLINGSHOT_VARIABLES, NULL };
+	static const char *const trees[] = { SLINGSHOT_VARIABLES,
+					     HWCOLL_VARIABLES, NULL };
+	static const char *const all[] = { SLINGSHOT_VARIABLES,
+					   HWCOLL_VARIABLES, HWCOLL_CACERT,
+					   NULL };
+
+	if (record->size > sizeof(record->bytes) || record->size == 0 ||
+	    record->bytes[record->size - 1] != '\0' ||
+	    variables_get(record, "FI_CXI_COLL_JOB_ID") == NULL)
+		return plain;
+	return variables_get(record, HWCOLL_CACERT) == NULL ? trees : all;
+}
+
+int slingshot_record_check(const struct fairlead_record *record,
+			   struct fairlead_error *ret_error)
+{
+	return variables_check(record, names_of(record), ret_error);
+}
+
 int slingshot_env(void *state, const struct fairlead_lane *lane,
 		  const struct fairlead_record *record,
 		  void (*emit)(void *arg, const char *name, const char *value),
 		  void *arg, struct fairlead_error *ret_error)
 {
-	return variables_env(slingshot_variables, lane, record, emit, arg,
-			     ret_error);
+	bool has_lane = lane != NULL && lane->id_count > 0;
+	int result = has_lane ? slingshot_record_check(record, ret_error) : 0;
+
+	for (const char *const *name = slingshot_variables;
+	     result == 0 && *name != NULL; name++)
+		emit(arg, *name,
+		     has_lane ? variables_get(record, *name) : NULL);
+	return result;
 }
 
 /* What the variables name. */

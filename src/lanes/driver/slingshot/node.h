@@ -30,6 +30,19 @@ int slingshot_inherit(void *state, uid_t uid,
 void slingshot_record(const struct slingshot_lane *lane,
 		      const struct slingshot_services *made,
 		      struct fairlead_record *ret_record);
+/*
+ * Add these variables to the record of a lane, on a node. A file of
+ * authorities that this node does not have is left out, with a warning:
+ * libfabric would wait for ever. -EINVAL with a text: they are none.
+ */
+int hwcoll_record(const struct fairlead_lane *lane,
+		  struct fairlead_record *record,
+		  struct fairlead_warnings *warnings,
+		  struct fairlead_error *ret_error);
+
+/* -EBADMSG with a text: damaged, or not ours. */
+int slingshot_record_check(const struct fairlead_record *record,
+			   struct fairlead_error *ret_error);
 /* The services that variables name. -ENODEV with a text. */
 int slingshot_services_read(const char *devices, const char *ids,
 			    struct slingshot_services *services,

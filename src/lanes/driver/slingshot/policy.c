@@ -145,6 +145,9 @@ static int read_option(const struct option *option,
 		return words_option(&words_traffic_classes, option,
 				    ceiling->tcs, &request->policy.tcs,
 				    &ignored, ret_error);
+	if (strcmp(option->name, "hwcoll") == 0)
+		return hwcoll_option(option->value, &request->hwcoll,
+				     ret_error);
 	if (strcmp(option->name, "off") == 0)
 		return option_flag(option, &request->is_off, ret_error);
 	if (strcmp(option->name, "keep") == 0)
@@ -214,6 +217,8 @@ void slingshot_request_format(const struct slingshot_request *request,
 			       words_traffic_classes.names[tc]);
 		separator = ":";
 	}
+	if (request->hwcoll.trees > 0)
+		options_append(text, ",hwcoll=%u", request->hwcoll.trees);
 	for (int type = 0; type < CXI_RSRC_TYPE_MAX; type++) {
 		append_limit(text, resources[type].max_name, policy->max[type],
 			     slingshot_policy_default.max[type]);
@@ -287,6 +292,48 @@ static const struct fairlead_setting_type type_share = { "PERCENT", NULL,
 							 share_parse };
 static const struct fairlead_setting_type type_choice = { "warn_, _refuse",
 							  NULL, choice_parse };
+/* What is not empty, and begins so. */
+static int url_check(const char *text, struct fairlead_error *ret_error)
+{
+	size_t size = strlen(text);
+
+	if (strncmp(text, "https://", strlen("https://")) != 0 ||
+	    size <= strlen("https://") || size > 512 || text[size - 1] == '/' ||
+	    strpbrk(text, " \"'?#") != NULL)
+		return error_set(ret_error, -EINVAL,
+				 "'%s' is no URL of the form "
+				 "https://HOST[:PORT][/PREFIX]",
+				 text);
+	return 0;
+}
+
+static int auth_check(const char *text, struct fairlead_error *ret_error)
+{
+	if (strcmp(text, "oauth") != 0 && strcmp(text, "basic") != 0 &&
+	    strcmp(text, "certificate") != 0)
+		return error_set(ret_error, -EINVAL,
+				 "'%s' is not oauth, basic or certificate",
+				 text);
+	return 0;
+}
+
+static int prefix_check(const char *text, struct fairlead_error *ret_error)
+{
+	size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz"
+				   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+
+	if (text[size] != '\0' || size > 64)
+		return error_set(ret_error, -EINVAL,
+				 "'%s' has other characters than letters, "
+				 "digits and ._-, or more than 64",
+				 text);
+	return 0;
+}
+
+static const struct fairlead_setting_type type_url = { "URL", url_check };
+static const struct fairlead_setting_type type_auth = { "NAME", auth_check };
+static const struct fairlead_setting_type type_prefix = { "NAME",
+							  prefix_check };
 static const struct fairlead_setting_type type_pool = { "IDSET", pool_check };
 static const struct fairlead_setting_type type_tcs = { "NAMES", NULL,
 						       tcs_parse };
@@ -328,6 +375,42 @@ static const struct fairlead_setting_spec specs[] = {
 	{ "below_minimum", &type_choice, AT(policy.refuses_less), "warn", 0,
 	  "*refuse*: a job that is below the minimum fails when it starts. "
 	  "*warn*: it starts with a warning." },
+	{ "hwcoll_url", &type_url, AT(hwcoll.url), "", 0,
+	  "URL of the fabric manager, without the path of collectives: "
+	  "_https://HOST[:PORT][/PREFIX]_. Empty: no hardware collectives." },
+	{ "hwcoll_auth", &type_auth, AT(hwcoll.auth), "oauth", 0,
+	  "How the manager authenticates itself: *oauth*, *basic* or "
+	  "*certificate*." },
+	{ "hwcoll_credentials", &settings_folder, AT(hwcoll.credentials),
+	  "/etc/fairlead/fabric-manager", 0,
+	  "Folder of the credentials, which only the manager's user can read: "
+	  "_endpoint_, _client-id_ and _client-secret_; _passwd_ of the user "
+	  "cxi; or _client.pem_ and _client-key.pem_." },
+	{ "hwcoll_ca", &settings_file, AT(hwcoll.ca), "", 0,
+	  "Authorities that verify the fabric manager. Empty: those of the "
+	  "system." },
+	{ "hwcoll_node_ca", &settings_file, AT(hwcoll.node_ca), "", 0,
+	  "The same for libfabric, on nodes. Empty: programs do not verify "
+	  "the fabric manager." },
+	{ "hwcoll_prefix", &type_prefix, AT(hwcoll.prefix), "", 0,
+	  "Before the names of reservations, unique at the fabric manager. "
+	  "Empty: the cluster's name." },
+	{ "hwcoll_trees", &settings_number, AT(hwcoll.trees), "8", 0,
+	  "Multicast trees that a job reserves, and the most that it may ask "
+	  "for.",
+	  1, HWCOLL_TREES_MAX },
+	{ "hwcoll_min_nodes", &settings_number, AT(hwcoll.min_nodes), "0", 0,
+	  "Fewest nodes of a job that reserves without asking. 0: no job does.",
+	  0, 131072 },
+	{ "hwcoll_wait", &settings_seconds, AT(hwcoll.wait_ms), "2", 0,
+	  "Seconds that a job waits for its reservation. Then it runs without.",
+	  1, 60 },
+	{ "hwcoll_timeout", &settings_seconds, AT(hwcoll.timeout_ms), "10", 0,
+	  "Seconds until a request to the fabric manager fails.", 1, 600 },
+	{ "hwcoll_loss_is_fatal", &settings_bool, AT(hwcoll.is_loss_fatal),
+	  "true", 0,
+	  "*true*: a job whose reservation vanishes gets a fatal exception. "
+	  "*false*: a warning." },
 	{ "library", &settings_file, AT(library), "/usr/lib64/libcxi.so.1",
 	  NODE,
 	  "The vendor's library. The file and every folder "
@@ -403,6 +486,7 @@ static int reserve(void *data, const struct fairlead_driver_request *request,
 	if (result < 0)
 		return result;
 	vnis_plan(&state->vnis, asked.vni_count, asked.is_off, &plan);
+	hwcoll_plan(&state->hwcoll, request->node_count, &asked.hwcoll, &plan);
 	slingshot_request_format(&asked, plan.options);
 	*ret_plan = plan;
 	return 0;
@@ -417,10 +501,36 @@ static int describe(void *data, const struct fairlead_lane *lane,
 	return 0;
 }
 
+static int pack(void *data, const struct fairlead_pack *pack,
+		uint8_t **ret_bytes, size_t *ret_size,
+		struct fairlead_error *ret_error)
+{
+	const struct slingshot_settings *state = data;
+	struct slingshot_request asked;
+	int result = slingshot_request_parse(pack->lane->options,
+					     &slingshot_policy_default,
+					     &slingshot_policy_unlimited, 0,
+					     &asked, ret_error);
+
+	return result < 0
+		       ? result
+		       : hwcoll_pack(&state->hwcoll, pack, asked.hwcoll.trees,
+				     ret_bytes, ret_size, ret_error);
+}
+
+static void outside(void *data, struct fairlead_outside *ret_outside)
+{
+	const struct slingshot_settings *state = data;
+
+	hwcoll_outside(&state->hwcoll, ret_outside);
+}
+
 const struct fairlead_manager_ops slingshot_manager_ops = {
 	.configure = configure,
 	.destroy = vnis_state_destroy,
 	.pools = pools,
 	.reserve = reserve,
 	.describe = describe,
+	.pack = pack,
+	.outside = outside,
 };

@@ -17,6 +17,7 @@
 #include "base/settings.h"
 #include "fairlead_driver.h"
 #include "lanes/driver/common/vnis.h"
+#include "lanes/driver/slingshot/hwcoll.h"
 #include "lanes/driver/slingshot/libcxi_abi.h"
 
 #define SLINGSHOT_VNIS_MAX CXI_SVC_MAX_VNIS
@@ -40,6 +41,7 @@ struct slingshot_request {
 	bool is_off;
 	uint32_t vni_count; /* 0..SLINGSHOT_VNIS_MAX; 0 when is_off */
 	struct slingshot_policy policy;
+	struct hwcoll_request hwcoll;
 };
 
 /* The vendor's recommendation, BEST_EFFORT and LOW_LATENCY. */
@@ -75,6 +77,7 @@ struct slingshot_settings {
 	/* The manager's: what they mean comes to the nodes with each lane. */
 	struct vnis_settings vnis; /* first */
 	struct slingshot_policy policy;
+	struct hwcoll_settings hwcoll;
 	/* A node's. */
 	const char *library;
 	const char *device_path;

@@ -191,7 +191,7 @@ int slingshot_revoke(void *state, const struct fairlead_lane *lane,
 	result = nic_list_read(node, &list, ret_error);
 	if (result < 0)
 		return result;
-	if (variables_check(record, slingshot_variables, &all) < 0)
+	if (slingshot_record_check(record, &all) < 0)
 		warnings_add(warnings, "%s; going by what is on the NICs",
 			     all.text);
 	else if (record->size > 0)

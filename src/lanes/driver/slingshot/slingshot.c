@@ -5,14 +5,11 @@
 #include <linux/capability.h>
 #include <stddef.h>
 
+#include "lanes/driver/slingshot/hwcoll.h"
 #include "lanes/driver/slingshot/policy.h"
 
 const char *const slingshot_variables[] = {
-	"SLINGSHOT_VNIS",
-	"SLINGSHOT_DEVICES",
-	"SLINGSHOT_SVC_IDS",
-	"SLINGSHOT_TCS",
-	NULL,
+	SLINGSHOT_VARIABLES, HWCOLL_VARIABLES, HWCOLL_CACERT, HWCOLL_STEP, NULL,
 };
 
 const struct fairlead_driver slingshot_driver = {

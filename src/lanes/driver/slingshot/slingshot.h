@@ -16,7 +16,11 @@
 #define SLINGSHOT_EVENT "cray-slingshot" /* as flux-coral2 calls it */
 
 extern const struct fairlead_driver slingshot_driver;
+/* Of every lane, and those of hardware collectives. */
 extern const char *const slingshot_variables[];
+#define SLINGSHOT_VARIABLES                                         \
+	"SLINGSHOT_VNIS", "SLINGSHOT_DEVICES", "SLINGSHOT_SVC_IDS", \
+		"SLINGSHOT_TCS"
 
 extern const struct fairlead_manager_ops slingshot_manager_ops;
 extern const struct fairlead_node_ops slingshot_node_ops;

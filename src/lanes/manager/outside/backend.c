@@ -57,13 +57,16 @@ static void on_done(void *ctx, uint64_t id,
 	struct backend *backend = ctx;
 	_auto_(freep) uint64_t *ids =
 		memory_array(outcome->name_count, sizeof(*ids));
+	_auto_(freep) char *secret =
+		outcome->token == NULL ? NULL
+				       : memory_format("%s\n%s", outcome->name,
+						       outcome->token);
 	struct outside_end end = {
 		.result = outcome->result,
 		.is_reached = outcome->is_reached,
 		.text = outcome->result < 0 ? outcome->error.text : "",
-		.secret = (const uint8_t *)outcome->token,
-		.secret_size =
-			outcome->token != NULL ? strlen(outcome->token) : 0,
+		.secret = (const uint8_t *)secret,
+		.secret_size = secret != NULL ? strlen(secret) : 0,
 		.grant_ids = ids,
 	};
 
@@ -74,6 +77,8 @@ static void on_done(void *ctx, uint64_t id,
 			ids[end.count++] = grant_id;
 	}
 	backend->done(backend->ctx, id, &end);
+	if (secret != NULL)
+		sodium_memzero(secret, strlen(secret));
 }
 
 static void on_reply(void *ctx, uint64_t id, const struct http_reply *reply)

@@ -73,11 +73,12 @@ static void finish(struct fabric_manager *manager,
 		   struct fabric_operation *operation,
 		   const struct fabric_manager_outcome *outcome)
 {
-	uint64_t id = operation->id;
+	struct fabric_manager_outcome named = *outcome;
 
 	DL_DELETE(manager->operations, operation);
+	named.name = operation->name;
+	manager->done(manager->ctx, operation->id, &named);
 	free(operation);
-	manager->done(manager->ctx, id, outcome);
 }
 
 static bool has_secret(const struct fabric_manager *manager, const char *text)

@@ -50,6 +50,7 @@ struct fabric_manager_outcome {
 	int result;
 	bool is_reached; /* the fabric manager has answered */
 	struct fairlead_error error;
+	const char *name;         /* that it was about, and of make */
 	const char *token;        /* of make */
 	const char *const *names; /* of list */
 	size_t name_count;
