@@ -33,8 +33,8 @@ struct contract_fixture {
 	const char *options_bad;  /* well formed, and refused */
 	/* How variables begin that only some lanes have; NULL: none. */
 	const char *some_variables;
-	uint32_t device_count;    /* 0: the driver makes nothing on nodes */
-	uid_t owner;              /* the user of hold and use; set by start */
+	uint32_t device_count; /* 0: the driver makes nothing on nodes */
+	uid_t owner;           /* the user of hold and use; set by start */
 
 	/* A fresh node with all its devices; settings for both halves. */
 	void (*start)(struct contract_fixture *fixture);

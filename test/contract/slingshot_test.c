@@ -66,6 +66,7 @@ int main(int argc, char **argv)
 		.options = "vnis=2,tcs=BEST_EFFORT",
 		.options_none = "off",
 		.options_bad = "vnis=5",
+		.some_variables = "FI_CXI_",
 		.device_count = 2,
 		.start = start,
 		.stop = stop,

@@ -35,6 +35,8 @@ static int setting_check(const struct cluster_options *options,
 {
 	const char *value = strchr(setting, '=');
 
+	if (strcmp(setting, CLUSTER_SOFTFM) == 0)
+		return 0;
 	if (!can_be_quoted(setting) || value == NULL ||
 	    memchr(setting, '.', (size_t)(value - setting)) == NULL)
 		return error_set(ret_error, -EINVAL,
@@ -227,6 +229,8 @@ static int steps_run(struct cluster *cluster,
 	if (result == 0)
 		progress(options, "starting the manager");
 	if (result == 0)
+		result = cluster_start_softfm(cluster, ret_error);
+	if (result == 0)
 		result = cluster_start_manager(cluster, ret_error);
 	if (result == 0)
 		progress(options, "starting software NICs and node daemons");
@@ -247,6 +251,7 @@ static void cluster_prepare(struct cluster *cluster,
 	cluster->nic_count = options->nic_count;
 	cluster->rail_count = options->rail_count;
 	cluster->elan_count = cluster_elan_rails(options);
+	cluster->has_softfm = cluster_wants_softfm(options);
 	if (options->generation != NULL)
 		snprintf(cluster->generation, sizeof(cluster->generation), "%s",
 			 options->generation);
@@ -327,6 +332,7 @@ int cluster_down(struct cluster *cluster, struct fairlead_error *ret_error)
 	if (result < 0)
 		return result;
 	process_stop(&cluster->manager, CLUSTER_GRACE_MS);
+	process_stop(&cluster->softfm, CLUSTER_GRACE_MS);
 	for (uint32_t i = 0; i < cluster->node_count; i++) {
 		struct cluster_node *node = &cluster->nodes[i];
 

@@ -38,6 +38,7 @@ struct cluster_programs {
 	char softnic[4096];
 	char libcxi[4096];
 	char cxi_lni[4096];
+	char softfm[4096];
 	char rms[4096];      /* "": not built */
 	char libscoll[4096]; /* "": installed */
 };
@@ -57,10 +58,12 @@ struct cluster {
 	uint32_t nic_count;
 	uint32_t rail_count;
 	uint32_t elan_count; /* rails of Elan; 0: there is none */
+	bool has_softfm;     /* a software fabric manager */
 	char generation[8];  /* of the NIC's driver; "": its default */
 	char cgroup[256];    /* its part of cgroup v2; "": none could be made */
 	struct cluster_programs programs;
 	struct cluster_process fabric; /* holder of the bridge's container */
+	struct cluster_process softfm;
 	struct cluster_process manager;
 	struct cluster_node nodes[CLUSTER_NODES_MAX];
 	int lock_fd; /* -1: not locked */
@@ -78,7 +81,8 @@ struct cluster_options {
 	const char *generation; /* of the NIC's driver; NULL: its default */
 	/*
 	 * "SECTION.NAME=VALUE" lines for the configuration: manager, node,
-	 * fabric, or a driver's name.
+	 * fabric, or a driver's name. And "softfm": a software fabric manager,
+	 * whom the manager knows.
 	 */
 	const char *const *settings;
 	size_t setting_count;
@@ -153,6 +157,10 @@ int cluster_reboot(struct cluster *cluster, struct cluster_node *node,
  */
 int cluster_restart(struct cluster *cluster, struct cluster_node *node,
 		    struct fairlead_error *ret_error);
+
+/* The same of the software fabric manager. -ENOENT: there is none. */
+int cluster_restart_softfm(struct cluster *cluster,
+			   struct fairlead_error *ret_error);
 
 /* Wait until the manager sees as many nodes up as there are. */
 int cluster_wait_nodes(const struct cluster *cluster,

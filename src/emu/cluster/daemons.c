@@ -94,6 +94,34 @@ int cluster_start_manager(struct cluster *cluster,
 			       ret_error);
 }
 
+int cluster_start_softfm(struct cluster *cluster,
+			 struct fairlead_error *ret_error)
+{
+	const struct daemon_place place = { cluster, "manager",
+					    &cluster->fabric };
+	char dir[CLUSTER_PATH_MAX], state[CLUSTER_PATH_MAX];
+	const char *const argv[] = { cluster->programs.softfm,
+				     "--dir",
+				     dir,
+				     "--state",
+				     state,
+				     "--listen",
+				     CLUSTER_SOFTFM_ADDRESS,
+				     "--ready-fd",
+				     "3",
+				     NULL };
+	int result;
+
+	if (!cluster->has_softfm)
+		return 0;
+	cluster_path(cluster, dir, CLUSTER_SOFTFM);
+	cluster_path(cluster, state, CLUSTER_SOFTFM ".json");
+	result = start(cluster, &place, CLUSTER_SOFTFM, argv, &cluster->softfm,
+		       ret_error);
+	return result == 0 ? cluster_credentials_give(cluster, ret_error)
+			   : result;
+}
+
 int cluster_start_daemon(struct cluster *cluster, struct cluster_node *node,
 			 struct fairlead_error *ret_error)
 {
@@ -310,4 +338,19 @@ int cluster_reboot(struct cluster *cluster, struct cluster_node *node,
 	if (result == 0)
 		result = cluster_start_daemon(cluster, node, ret_error);
 	return result == 0 ? wait_node(cluster, node, ret_error) : result;
+}
+
+int cluster_restart_softfm(struct cluster *cluster,
+			   struct fairlead_error *ret_error)
+{
+	int result = cluster_lock_taken(cluster, ret_error);
+
+	if (result < 0)
+		return result;
+	if (!cluster->has_softfm)
+		return error_set(ret_error, -ENOENT,
+				 "the cluster has no software fabric manager; "
+				 "use 'fairlead cluster up -s softfm'");
+	process_stop(&cluster->softfm, CLUSTER_GRACE_MS);
+	return cluster_start_softfm(cluster, ret_error);
 }

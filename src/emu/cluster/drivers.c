@@ -66,6 +66,23 @@ static void slingshot_write(FILE *file, const struct cluster *cluster,
 		cluster->dir);
 	fprintf(file, "    emulation = true\n");
 	fprintf(file, "    device_path = \"/run/fairlead/softnic/dev\"\n");
+	if (!cluster->has_softfm)
+		return;
+	fprintf(file,
+		"    hwcoll_url = \"https://" CLUSTER_SOFTFM_ADDRESS "\"\n");
+	fprintf(file, "    hwcoll_credentials = \"%s/softfm/auth\"\n",
+		cluster->dir);
+	fprintf(file, "    hwcoll_ca = \"%s/softfm/ca.pem\"\n", cluster->dir);
+	fprintf(file, "    hwcoll_node_ca = \"%s/softfm/ca.pem\"\n",
+		cluster->dir);
+}
+
+bool cluster_wants_softfm(const struct cluster_options *options)
+{
+	for (size_t i = 0; i < options->setting_count; i++)
+		if (strcmp(options->settings[i], CLUSTER_SOFTFM) == 0)
+			return true;
+	return false;
 }
 
 /* --- Ethernet --- */

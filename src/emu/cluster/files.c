@@ -7,6 +7,7 @@
  *	softnic/            libcxi.so.1 and cxi-lni, for all users to run
  *	lib/                libscoll.so.0 of a build that others cannot enter
  *	manager/{run,state,log}
+ *	softfm/             of a software fabric manager, and softfm.json
  *	NODE/{run,log}      run is /run/fairlead on the node
  */
 #include "emu/cluster/internal.h"
@@ -72,6 +73,11 @@ int cluster_programs_find(struct cluster_programs *programs,
 		result = program_find(programs->cxi_lni, folder,
 				      "../cxi/tool/cxi-lni",
 				      "../softnic/cxi-lni", ret_error);
+	if (result == 0)
+		result =
+			program_find(programs->softfm, folder,
+				     "../fm/fairlead-softfm",
+				     "../../../bin/fairlead-softfm", ret_error);
 	if (result < 0)
 		return result;
 	/* Only nodes with Elan have it. */
@@ -246,6 +252,22 @@ static int owner_set(const struct cluster *cluster, const char *name,
 		return error_set(ret_error, -EPERM, "cannot give '%s' to '%s'",
 				 path, daemon_user(cluster));
 	return 0;
+}
+
+int cluster_credentials_give(const struct cluster *cluster,
+			     struct fairlead_error *ret_error)
+{
+	static const char *const names[] = {
+		"softfm/auth",
+		"softfm/auth/endpoint",
+		"softfm/auth/client-id",
+		"softfm/auth/client-secret",
+	};
+	int result = 0;
+
+	for (size_t i = 0; i < 4 && result == 0; i++)
+		result = owner_set(cluster, names[i], false, ret_error);
+	return result;
 }
 
 static int owners_set(const struct cluster *cluster,

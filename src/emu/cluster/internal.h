@@ -35,6 +35,9 @@ int cluster_files_create(const struct cluster *cluster,
 			 struct fairlead_error *ret_error);
 int cluster_files_remove(const struct cluster *cluster,
 			 struct fairlead_error *ret_error);
+/* The manager's user reads the fabric manager's credentials. */
+int cluster_credentials_give(const struct cluster *cluster,
+			     struct fairlead_error *ret_error);
 /* What a reboot leaves of a node's /run/fairlead: its key. */
 int cluster_run_clear(const struct cluster *cluster,
 		      const struct cluster_node *node,
@@ -53,6 +56,10 @@ void cluster_drivers_write(FILE *file, const struct cluster *cluster,
 			   const struct cluster_options *options);
 /* How many rails of Elan the settings want; 0: there is none. */
 uint32_t cluster_elan_rails(const struct cluster_options *options);
+/* The settings want a software fabric manager. */
+#define CLUSTER_SOFTFM         "softfm"
+#define CLUSTER_SOFTFM_ADDRESS CLUSTER_MANAGER_HOST ":7443"
+bool cluster_wants_softfm(const struct cluster_options *options);
 /* ElanIDs, where there are such rails. */
 int cluster_elanhosts_write(const struct cluster *cluster,
 			    struct fairlead_error *ret_error);
@@ -96,6 +103,9 @@ int cluster_start_manager(struct cluster *cluster,
 			  struct fairlead_error *ret_error);
 int cluster_start_softnic(struct cluster *cluster, struct cluster_node *node,
 			  struct fairlead_error *ret_error);
+/* Nothing is done where there is none. */
+int cluster_start_softfm(struct cluster *cluster,
+			 struct fairlead_error *ret_error);
 /* Nothing is done where there is no Elan, or it runs. */
 int cluster_start_rms(struct cluster *cluster, struct cluster_node *node,
 		      struct fairlead_error *ret_error);

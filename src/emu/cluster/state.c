@@ -91,9 +91,12 @@ static json_t *cluster_to_json(const struct cluster *cluster)
 				  process_to_json(&node->rms), "daemon",
 				  process_to_json(&node->daemon)));
 	}
-	return json_pack("{s:i, s:b, s:I, s:I, s:I, s:s, s:s, s:o, s:o, s:o}",
+	return json_pack("{s:i, s:b, s:b, s:o, s:I, s:I, s:I, s:s, s:s, s:o, "
+			 "s:o, s:o}",
 			 "version", STATE_VERSION, "user_mode",
-			 cluster->is_user_mode, "nics",
+			 cluster->is_user_mode, "has_softfm",
+			 cluster->has_softfm, "softfm",
+			 process_to_json(&cluster->softfm), "nics",
 			 (json_int_t)cluster->nic_count, "rails",
 			 (json_int_t)cluster->rail_count, "elan",
 			 (json_int_t)cluster->elan_count, "generation",
@@ -161,6 +164,9 @@ int cluster_state_load(const char *dir, struct cluster *cluster,
 				 path, error.text);
 	cluster->is_user_mode =
 		json_is_true(json_object_get(state, "user_mode"));
+	cluster->has_softfm =
+		json_is_true(json_object_get(state, "has_softfm"));
+	cluster->softfm = process_from_json(json_object_get(state, "softfm"));
 	cluster->nic_count =
 		(uint32_t)json_integer_value(json_object_get(state, "nics"));
 	cluster->rail_count =

@@ -92,7 +92,8 @@ static const struct option_spec up_options[] = {
 	  .letter = 's',
 	  .is_joined = true,
 	  .value = "SECTION.NAME=VALUE",
-	  .help = "a setting: slingshot.vni_pool=1024-1031" },
+	  .help = "a setting: slingshot.vni_pool=1024-1031; or softfm, a "
+		  "software fabric manager" },
 	{ .name = "quiet", .letter = 'q', .help = "print only errors" },
 	OPTION_DIR,
 	{ 0 },
@@ -333,9 +334,15 @@ static int run_restart(struct cli *cli)
 	_auto_(cluster_closep) struct cluster *cluster = NULL;
 	struct cluster_node *node = NULL;
 	struct fairlead_error error;
-	int code = open_member(cli, &cluster, &node);
+	bool is_softfm = strcmp(cli_argument(cli, 0), "softfm") == 0;
+	int code = is_softfm ? open_cluster(cli, &cluster)
+			     : open_member(cli, &cluster, &node);
 
-	if (code == EXIT_DONE && cluster_restart(cluster, node, &error) < 0)
+	if (code == EXIT_DONE && is_softfm &&
+	    cluster_restart_softfm(cluster, &error) < 0)
+		return cli_error(cli, &error);
+	if (code == EXIT_DONE && !is_softfm &&
+	    cluster_restart(cluster, node, &error) < 0)
 		code = cli_error(cli, &error);
 	return code;
 }
@@ -343,7 +350,7 @@ static int run_restart(struct cli *cli)
 static const struct subcommand command_restart = {
 	.name = "restart",
 	.summary = "Restart a daemon, whether it runs or has died",
-	.arguments = "NODE|manager",
+	.arguments = "NODE|manager|softfm",
 	.options = dir_options,
 	.run = run_restart,
 };
@@ -375,13 +382,14 @@ static json_t *members_json(const struct cluster *cluster)
 				  pid_json(&node->rms), "daemon",
 				  pid_json(&node->daemon)));
 	}
-	return json_pack("{s:s, s:s, s:I, s:I, s:b, s:o, s:o, s:o}", "dir",
+	return json_pack("{s:s, s:s, s:I, s:I, s:b, s:o, s:o, s:o, s:o}", "dir",
 			 cluster->dir, "cgroup", cluster->cgroup, "nics",
 			 (json_int_t)cluster->nic_count, "rails",
 			 (json_int_t)cluster->rail_count, "user_mode",
 			 cluster->is_user_mode, "fabric",
 			 pid_json(&cluster->fabric), "manager",
-			 pid_json(&cluster->manager), "nodes", nodes);
+			 pid_json(&cluster->manager), "softfm",
+			 pid_json(&cluster->softfm), "nodes", nodes);
 }
 
 static void print_members(struct cli *cli, const json_t *members)

@@ -420,7 +420,7 @@ static void list_done(struct outside_table *table,
 		/* One that is younger than the list may not be on it. */
 		if (item->state != OUTSIDE_HELD || item->is_lost ||
 		    item->sent_id != 0 ||
-		    item->since_ms >= table->list_sent_ms ||
+		    item->since_ms > table->list_sent_ms ||
 		    bsearch(&item->grant_id, ids, end->count, sizeof(*ids),
 			    id_compare) != NULL)
 			continue;

@@ -167,10 +167,9 @@ static void fail_transport(struct fabric_manager *manager,
 {
 	struct fabric_manager_outcome outcome = { .is_reached = false };
 
-	outcome.result = error_set(&outcome.error, -EAGAIN,
-				   "%s '%s': no answer from %s: %s",
-				   verb_texts[operation->verb], operation->name,
-				   manager->config->url, text);
+	outcome.result =
+		error_set(&outcome.error, -EAGAIN, "no answer from %s: %s",
+			  manager->config->url, text);
 	finish(manager, operation, &outcome);
 }
 

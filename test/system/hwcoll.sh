@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Hardware collectives: a reservation at the fabric manager for a job, what its
+# tasks get, and what is left when manager or fabric manager are killed.
+# shellcheck source=test/system/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+softfm=$build/src/emu/fm/fairlead-softfm
+dir=$FAIRLEAD_CLUSTER/softfm
+
+fm() { # fm COMMAND...
+	"$softfm" ctl --dir "$dir" "$@"
+}
+
+names_are() { # names_are NAME...: of all reservations at the fabric manager
+	[ "$(fm dump | gojq -r '.jobs | keys | join(" ")')" = "$*" ]
+}
+
+expect_names() {
+	wait_for names_are "$@"
+}
+
+kill_fm() {
+	kill -9 "$(fairlead cluster show --json | gojq -e .softfm)"
+}
+
+# A variable of a job's first task: of the options after it.
+variable() { # variable NAME OPTIONS
+	fairlead run -N 2 -o "$2" -- env | sed -n "s/^n0.0: $1=//p"
+}
+
+# Another client of the fabric manager, as an administrator.
+other() { # other METHOD PATH BODY
+	on manager -- curl -sS --cacert "$dir/ca.pem" -X "$1" -o "$work/body" \
+		-u "cxi:$(cat "$dir/basic/passwd")" -H 'Content-Type: application/json' \
+		-d "$3" "$(cat "$dir/url")/fabric/collectives/jobs$2"
+}
+
+cluster_up -N 3 -s softfm,slingshot.hwcoll_trees=23
+
+it 'R3 R4 R6: a job that asks has the configured number of trees, or its own'
+is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB hwcoll=on)" 23 'trees'
+is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB hwcoll=4)" 4 'trees'
+
+it 'T1 T3 T5: its tasks know the name, the minimum and where trees are made'
+fairlead run -N 2 -o hwcoll=on -- env >"$work/env"
+for line in FI_CXI_COLL_JOB_ID=emulated-g3 FI_CXI_HWCOLL_MIN_NODES=2 \
+	FI_CXI_COLL_FABRIC_MGR_URL=https://10.203.255.254:7443/fabric/collectives/multicasts \
+	"FI_CXI_COLL_FABRIC_MGR_CACERT=$dir/ca.pem"; do
+	grep -qx "n0.0: $line" "$work/env"
+	grep -qx "n1.0: $line" "$work/env"
+done
+
+it 'T4: and the token, on each node'
+is "$(grep -c 'FI_CXI_COLL_MCAST_TOKEN=[0-9a-f]\{64\}$' "$work/env")" 2 'tokens'
+
+it 'T8: a job without a reservation has none of the variables'
+expect_exit 0 fairlead run -N 2 -- env
+lacks "$out" FI_CXI_ 'the environment'
+expect_exit 0 fairlead run -N 2 -o hwcoll=off -- env
+lacks "$out" FI_CXI_ 'the environment'
+
+it 'R10: nothing is left of a job that has ended'
+expect_names ''
+
+it 'R6: a job that asks for what it cannot have runs, and is told why'
+expect_exit 0 fairlead run -N 1 -o hwcoll=on -- true
+expect_error 'a job of one node'
+expect_exit 0 fairlead run -N 2 -o hwcoll=24 -- true
+expect_error 'more trees than this site gives'
+expect_exit 1 fairlead reserve jm/bad --nodes 'n[0-1]' --user $alice -o hwcoll=many
+expect_error "option 'hwcoll' is on, off or a number"
+
+it 'R7 S1: kill -9 of the manager loses no reservation, and its token'
+kept=$(reserve jm/kept 'n[0-1]' -o hwcoll=on)
+expect_names "emulated-g$kept"
+token=$(fm dump | gojq -r ".jobs[\"emulated-g$kept\"].sessionToken")
+restart manager
+fairlead apply "$kept"
+expect_names "emulated-g$kept"
+is "$(fm dump | gojq -r ".jobs[\"emulated-g$kept\"].sessionToken")" "$token" 'the token'
+
+it 'R8: the token is in no event, list, explanation or log'
+fairlead eventlog "$kept" >"$work/said"
+fairlead explain --json "$kept" >>"$work/said"
+fairlead list --json >>"$work/said"
+cat "$FAIRLEAD_CLUSTER"/*/log/fairleadd.log "$FAIRLEAD_CLUSTER/manager/log/softfm.log" >>"$work/said"
+lacks "$(<"$work/said")" "$token" 'what is said'
+
+it 'E3 S5: the release waits for no fabric manager, and is made good after kill -9 of both'
+kill_fm
+expect_exit 0 fairlead release "$kept"
+expect_pool held ''
+expect_pool quarantined ''
+restart manager
+fairlead cluster restart softfm
+expect_names ''
+
+it 'E1 E2: while the fabric manager is down jobs run without, soon at once'
+kill_fm
+expect_exit 0 fairlead run -N 2 -o hwcoll=on -- env
+expect_error 'no external reservation: .*no answer from https://10.203.255.254:7443'
+lacks "$out" FI_CXI_ 'the environment'
+down() {
+	fairlead run -N 2 -o hwcoll=on -- true 2>&1 | grep -q 'reservation: down for'
+}
+wait_for down
+fairlead cluster restart softfm
+has_trees() {
+	[ "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB hwcoll=on)" = 23 ]
+}
+wait_for has_trees
+expect_names ''
+
+it 'E5: an answer that is lost, late, or refused leaves nothing'
+fm fault op=create lost=after
+is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB hwcoll=on)" 23 'trees'
+fm fault op=create delay=4000
+expect_exit 0 fairlead run -N 2 -o hwcoll=on -- true
+expect_error 'no external reservation: no answer in'
+fm fault op=create status=507 code=2
+expect_exit 0 fairlead run -N 2 -o hwcoll=on -- true
+expect_error 'the fabric manager answers 507'
+expect_names ''
+
+it 'R1: an access token that has expired is fetched again'
+fm expire
+is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB hwcoll=on)" 23 'trees'
+
+it 'E4 S4: what nobody knows is released at a start, and nothing of others'
+other POST '' '{"jobID":"emulated-g77777","mcastLimit":1}'
+for name in emulated-77777 emulated-g7x emulated-g07 other-g7 emulated; do
+	other POST '' "{\"jobID\":\"$name\",\"mcastLimit\":1}"
+done
+restart manager
+expect_names emulated emulated-77777 emulated-g07 emulated-g7x other-g7
+
+it 'S3: a live job whose reservation has vanished gets an exception'
+lost=$(reserve jm/lost 'n[0-1]' -o hwcoll=on)
+fairlead apply "$lost"
+fm vanish job="emulated-g$lost"
+restart manager
+vanished() {
+	fairlead eventlog "$lost" | grep -q '"severity":0.*its external reservation has vanished'
+}
+wait_for vanished
+fairlead release "$lost"
+
+story_end
