@@ -81,10 +81,12 @@ expect_names "emulated-g$kept"
 is "$(fm dump | gojq -r ".jobs[\"emulated-g$kept\"].sessionToken")" "$token" 'the token'
 
 it 'R8: the token is in no event, list, explanation or log'
-fairlead eventlog "$kept" >"$work/said"
-fairlead explain --json "$kept" >>"$work/said"
-fairlead list --json >>"$work/said"
-cat "$FAIRLEAD_CLUSTER"/*/log/fairleadd.log "$FAIRLEAD_CLUSTER/manager/log/softfm.log" >>"$work/said"
+{
+	fairlead eventlog "$kept"
+	fairlead explain --json "$kept"
+	fairlead list --json
+	cat "$FAIRLEAD_CLUSTER"/*/log/fairleadd.log "$FAIRLEAD_CLUSTER/manager/log/softfm.log"
+} >"$work/said"
 lacks "$(<"$work/said")" "$token" 'what is said'
 
 it 'E3 S5: the release waits for no fabric manager, and is made good after kill -9 of both'

@@ -82,7 +82,7 @@ struct cluster_options {
 	/*
 	 * "SECTION.NAME=VALUE" lines for the configuration: manager, node,
 	 * fabric, or a driver's name. And "softfm": a software fabric manager,
-	 * whom the manager knows.
+	 * which the manager uses.
 	 */
 	const char *const *settings;
 	size_t setting_count;

@@ -395,8 +395,9 @@ static void found(struct outside_table *table, uint64_t grant_id,
 		item->request = memory_text("");
 		item->reason = memory_text("");
 		table->ops->store(table->ctx, item);
-	} else if (item->state == OUTSIDE_REFUSED && !item->may_exist) {
-		item_set(table, item, OUTSIDE_REFUSED, true, now_ms);
+	} else if (item->state != OUTSIDE_WANTED && !item->may_exist) {
+		/* A creation that was late, of one that was refused or lost. */
+		item_set(table, item, item->state, true, now_ms);
 	} else {
 		return;
 	}

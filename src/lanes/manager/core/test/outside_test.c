@@ -376,10 +376,10 @@ static void check_calm(struct world *world)
 			continue;
 		}
 		assert_non_null(item);
-		if (item->state == OUTSIDE_HELD && !item->is_lost)
-			assert_true(world->exists[id]);
-		else
+		if (item->state != OUTSIDE_HELD)
 			assert_false(world->exists[id]);
+		else if (!item->is_lost)
+			assert_true(world->exists[id]);
 	}
 	assert_int_equal(world->table.debt_count, 0);
 	assert_int_equal(world->table.in_flight, 0);
