@@ -9,7 +9,7 @@
  * a debt. What a live job has lost is looked for by itself before it counts as
  * vanished, since a list may be cut short.
  */
-#include "lanes/manager/core/outside.h"
+#include "lanes/manager/core/outside_internal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -21,12 +21,8 @@
 #include "base/memory.h"
 #include "base/seam.h"
 
-#define LIST_EVERY_MS   300000
-#define PROBE_FIRST_MS  100
-#define PROBE_MAX_MS    60000
-#define RETRY_WANTED_MS 200 /* a job waits for it */
-#define RETRY_FIRST_MS  1000
-#define RETRY_MAX_MS    300000
+#define LIST_EVERY_MS 300000
+#define RETRY_MAX_MS  300000
 
 /* Where an item is: a queue, which is its verb's, or one of these. */
 enum {
@@ -45,8 +41,8 @@ static void list_leave(struct outside_table *table, struct outside_item *item)
 	item->list = LIST_NONE;
 }
 
-static void queue_join(struct outside_table *table, struct outside_item *item,
-		       enum outside_verb verb)
+void outside_queue_join(struct outside_table *table, struct outside_item *item,
+			enum outside_verb verb)
 {
 	list_leave(table, item);
 	item->verb = (uint8_t)verb;
@@ -54,8 +50,8 @@ static void queue_join(struct outside_table *table, struct outside_item *item,
 	DL_APPEND(table->queues[verb], item);
 }
 
-static void retry_later(struct outside_table *table, struct outside_item *item,
-			uint64_t now_ms, uint32_t first_ms)
+void outside_retry_later(struct outside_table *table, struct outside_item *item,
+			 uint64_t now_ms, uint32_t first_ms)
 {
 	list_leave(table, item);
 	item->delay_ms = item->delay_ms == 0 ? first_ms : item->delay_ms * 2;
@@ -75,9 +71,8 @@ bool outside_is_debt(const struct outside_item *item)
 	return item->may_exist && item->state >= OUTSIDE_REFUSED;
 }
 
-/* Its state has changed: count it, store it. */
-static void item_set(struct outside_table *table, struct outside_item *item,
-		     enum outside_state state, bool may_exist, uint64_t now_ms)
+void outside_item_set(struct outside_table *table, struct outside_item *item,
+		      enum outside_state state, bool may_exist, uint64_t now_ms)
 {
 	table->state_counts[item->state]--;
 	table->debt_count -= outside_is_debt(item);
@@ -90,10 +85,10 @@ static void item_set(struct outside_table *table, struct outside_item *item,
 	table->ops->store(table->ctx, item);
 }
 
-static struct outside_item *item_add(struct outside_table *table,
-				     uint64_t grant_id,
-				     enum outside_state state, bool may_exist,
-				     uint64_t now_ms)
+struct outside_item *outside_item_add(struct outside_table *table,
+				      uint64_t grant_id,
+				      enum outside_state state, bool may_exist,
+				      uint64_t now_ms)
 {
 	struct outside_item *item = memory_alloc(sizeof(*item));
 
@@ -156,8 +151,8 @@ static void text_set(char **text, const char *value, size_t size_max)
 
 /* --- requests --- */
 
-/* The place of a request under way; 0: a free one. */
-static struct outside_item **sent_slot(struct outside_table *table, uint64_t id)
+struct outside_item **outside_sent_slot(struct outside_table *table,
+					uint64_t id)
 {
 	for (size_t i = 0; i < OUTSIDE_IN_FLIGHT; i++) {
 		struct outside_item *item = table->sent[i];
@@ -179,7 +174,7 @@ static void send(struct outside_table *table, struct outside_item *item,
 	};
 
 	list_leave(table, item);
-	*sent_slot(table, 0) = item;
+	*outside_sent_slot(table, 0) = item;
 	item->sent_id = request.id;
 	item->sent_ms = now_ms;
 	if (item->verb == OUTSIDE_MAKE)
@@ -220,7 +215,7 @@ static bool may_send(const struct outside_table *table, uint64_t now_ms)
 	return table->in_flight < OUTSIDE_IN_FLIGHT;
 }
 
-static void pump(struct outside_table *table, uint64_t now_ms)
+void outside_pump(struct outside_table *table, uint64_t now_ms)
 {
 	while (may_send(table, now_ms)) {
 		struct outside_item *item = next_item(table);
@@ -236,229 +231,27 @@ static void pump(struct outside_table *table, uint64_t now_ms)
 	}
 }
 
-/* --- the connection --- */
-
-static void connection_up(struct outside_table *table,
-			  const struct outside_end *end, uint64_t now_ms)
-{
-	table->reached_ms = now_ms;
-	table->is_denied = end->result == -EACCES;
-	snprintf(table->why, sizeof(table->why), "%s",
-		 table->is_denied ? end->text : "");
-	if (table->is_known && !table->is_down)
-		return;
-	table->is_known = true;
-	table->is_down = false;
-	table->since_ms = now_ms;
-	if (table->list_id == 0)
-		table->list_ms = now_ms;
-}
-
-static void connection_down(struct outside_table *table, const char *why,
-			    uint64_t now_ms)
-{
-	if (!table->is_known || !table->is_down) {
-		table->is_known = true;
-		table->is_down = true;
-		table->since_ms = now_ms;
-		table->probe_delay_ms = PROBE_FIRST_MS;
-	} else {
-		table->probe_delay_ms *= 2;
-		if (table->probe_delay_ms > PROBE_MAX_MS)
-			table->probe_delay_ms = PROBE_MAX_MS;
-	}
-	table->probe_ms = now_ms + table->probe_delay_ms;
-	table->is_denied = false;
-	snprintf(table->why, sizeof(table->why), "%s", why);
-}
-
-/* --- ends --- */
-
-/* What is left of an item that is refused or over. */
-static void item_settle(struct outside_table *table, struct outside_item *item)
+void outside_item_settle(struct outside_table *table, struct outside_item *item)
 {
 	if (item->sent_id != 0)
 		return;
 	if (outside_is_debt(item))
-		queue_join(table, item, OUTSIDE_DROP);
+		outside_queue_join(table, item, OUTSIDE_DROP);
 	else if (item->state == OUTSIDE_OVER)
 		item_remove(table, item);
 }
 
-static void refuse(struct outside_table *table, struct outside_item *item,
-		   const char *why, bool may_exist, uint64_t now_ms)
+void outside_item_refuse(struct outside_table *table, struct outside_item *item,
+			 const char *why, bool may_exist, uint64_t now_ms)
 {
 	text_set(&item->reason, why, OUTSIDE_REASON_MAX);
 	item->deadline_ms = DEADLINE_NONE;
 	item->delay_ms = 0;
-	item_set(table, item, OUTSIDE_REFUSED, may_exist, now_ms);
+	outside_item_set(table, item, OUTSIDE_REFUSED, may_exist, now_ms);
 	table->counts.refused++;
-	item_settle(table, item);
+	outside_item_settle(table, item);
 	/* Last: when its job ends by that, the item may be gone. */
 	table->ops->settled(table->ctx, item);
-}
-
-static void hold(struct outside_table *table, struct outside_item *item,
-		 const struct outside_end *end, uint64_t now_ms)
-{
-	uint64_t took_ms = now_ms - item->since_ms;
-
-	item->secret = memory_copy(end->secret, end->secret_size);
-	item->secret_size = (uint32_t)end->secret_size;
-	item->deadline_ms = DEADLINE_NONE;
-	item->delay_ms = 0;
-	table->counts.made++;
-	histogram_add(&table->counts.make_ms, took_ms);
-	item_set(table, item, OUTSIDE_HELD, true, now_ms);
-	table->ops->settled(table->ctx, item);
-}
-
-/* True: whether a creation was done is not known. */
-static bool is_unsure(int result)
-{
-	return result == -EAGAIN || result == -EPROTO || result == -EACCES;
-}
-
-static void make_done(struct outside_table *table, struct outside_item *item,
-		      const struct outside_end *end, uint64_t now_ms)
-{
-	bool may_exist = end->result == 0 || is_unsure(end->result);
-
-	if (item->state != OUTSIDE_WANTED) {
-		/* Too late: its job went on without, or has ended. */
-		table->counts.late++;
-		if (may_exist != item->may_exist)
-			item_set(table, item, item->state, may_exist, now_ms);
-		item_settle(table, item);
-	} else if (end->result == 0 && end->secret_size <= OUTSIDE_SECRET_MAX) {
-		hold(table, item, end, now_ms);
-	} else if (end->result == -EAGAIN && !end->is_reached) {
-		queue_join(table, item, OUTSIDE_MAKE);
-	} else if (end->result == -EAGAIN) {
-		retry_later(table, item, now_ms, RETRY_WANTED_MS);
-	} else {
-		refuse(table, item, end->text, may_exist, now_ms);
-	}
-}
-
-static void drop_done(struct outside_table *table, struct outside_item *item,
-		      const struct outside_end *end, uint64_t now_ms)
-{
-	if (end->result < 0 && end->result != -ENOENT) {
-		table->counts.failed++;
-		snprintf(table->failure, sizeof(table->failure), "%s",
-			 end->text);
-		if (end->is_reached)
-			retry_later(table, item, now_ms, RETRY_FIRST_MS);
-		else
-			queue_join(table, item, OUTSIDE_DROP);
-		return;
-	}
-	table->counts.released++;
-	table->failure[0] = '\0';
-	item_set(table, item, item->state, false, now_ms);
-	item_settle(table, item);
-}
-
-static void find_done(struct outside_table *table, struct outside_item *item,
-		      const struct outside_end *end, uint64_t now_ms)
-{
-	if (item->state != OUTSIDE_HELD) {
-		item_settle(table, item);
-		return;
-	}
-	if (end->result != -ENOENT)
-		return; /* it is there, or the next list looks again */
-	item->is_lost = true;
-	item_set(table, item, OUTSIDE_HELD, false, now_ms);
-	table->counts.vanished++;
-	table->ops->vanished(table->ctx, item);
-}
-
-static int id_compare(const void *a, const void *b)
-{
-	const uint64_t first = *(const uint64_t *)a;
-	const uint64_t second = *(const uint64_t *)b;
-
-	return first < second ? -1 : first > second;
-}
-
-/* Something of ours that is not as it should be. */
-static void found(struct outside_table *table, uint64_t grant_id,
-		  uint64_t now_ms)
-{
-	struct outside_item *item;
-
-	HASH_FIND(hh, table->items, &grant_id, sizeof(grant_id), item);
-	if (item == NULL) {
-		item = item_add(table, grant_id, OUTSIDE_OVER, true, now_ms);
-		item->request = memory_text("");
-		item->reason = memory_text("");
-		table->ops->store(table->ctx, item);
-	} else if (item->state != OUTSIDE_WANTED && !item->may_exist) {
-		/* A creation that was late, of one that was refused or lost. */
-		item_set(table, item, item->state, true, now_ms);
-	} else {
-		return;
-	}
-	table->counts.found++;
-	item_settle(table, item);
-}
-
-static void list_done(struct outside_table *table,
-		      const struct outside_end *end, uint64_t now_ms)
-{
-	_auto_(freep) uint64_t *ids = NULL;
-	struct outside_item *item, *next;
-
-	if (end->result < 0) {
-		table->counts.failed++;
-		return;
-	}
-	ids = memory_copy(end->grant_ids, end->count * sizeof(*ids));
-	qsort(ids, end->count, sizeof(*ids), id_compare);
-	HASH_ITER (hh, table->items, item, next) {
-		/* One that is younger than the list may not be on it. */
-		if (item->state != OUTSIDE_HELD || item->is_lost ||
-		    item->sent_id != 0 ||
-		    item->since_ms > table->list_sent_ms ||
-		    bsearch(&item->grant_id, ids, end->count, sizeof(*ids),
-			    id_compare) != NULL)
-			continue;
-		queue_join(table, item, OUTSIDE_FIND);
-	}
-	for (size_t i = 0; i < end->count; i++)
-		found(table, ids[i], now_ms);
-}
-
-void outside_done(struct outside_table *table, uint64_t id,
-		  const struct outside_end *end, uint64_t now_ms)
-{
-	const bool is_list = id != 0 && id == table->list_id;
-	struct outside_item **slot = is_list ? NULL : sent_slot(table, id);
-	struct outside_item *item = slot != NULL ? *slot : NULL;
-
-	if (!is_list && item == NULL)
-		return;
-	table->in_flight--;
-	if (end->is_reached)
-		connection_up(table, end, now_ms);
-	else
-		connection_down(table, end->text, now_ms);
-	if (is_list) {
-		table->list_id = 0;
-		list_done(table, end, now_ms);
-	} else {
-		*slot = NULL;
-		item->sent_id = 0;
-		if (item->verb == OUTSIDE_MAKE)
-			make_done(table, item, end, now_ms);
-		else if (item->verb == OUTSIDE_DROP)
-			drop_done(table, item, end, now_ms);
-		else
-			find_done(table, item, end, now_ms);
-	}
-	pump(table, now_ms);
 }
 
 /* --- what jobs want --- */
@@ -467,8 +260,8 @@ static struct outside_item *item_want(struct outside_table *table,
 				      uint64_t grant_id, const char *request,
 				      bool is_fatal, uint64_t now_ms)
 {
-	struct outside_item *item =
-		item_add(table, grant_id, OUTSIDE_WANTED, false, now_ms);
+	struct outside_item *item = outside_item_add(
+		table, grant_id, OUTSIDE_WANTED, false, now_ms);
 
 	item->is_fatal = is_fatal;
 	item->request = memory_text(request);
@@ -480,8 +273,9 @@ void outside_refuse(struct outside_table *table, uint64_t grant_id,
 		    const char *request, bool is_fatal, const char *why,
 		    uint64_t now_ms)
 {
-	refuse(table, item_want(table, grant_id, request, is_fatal, now_ms),
-	       why, false, now_ms);
+	outside_item_refuse(
+		table, item_want(table, grant_id, request, is_fatal, now_ms),
+		why, false, now_ms);
 }
 
 void outside_want(struct outside_table *table, uint64_t grant_id,
@@ -497,13 +291,13 @@ void outside_want(struct outside_table *table, uint64_t grant_id,
 			why, sizeof(why), "down for %llu s: %.400s",
 			(unsigned long long)((now_ms - table->since_ms) / 1000),
 			table->why);
-		refuse(table, item, why, false, now_ms);
+		outside_item_refuse(table, item, why, false, now_ms);
 		return;
 	}
 	deadline_set(table, item, now_ms + wait_ms);
 	table->ops->store(table->ctx, item);
-	queue_join(table, item, OUTSIDE_MAKE);
-	pump(table, now_ms);
+	outside_queue_join(table, item, OUTSIDE_MAKE);
+	outside_pump(table, now_ms);
 }
 
 void outside_release(struct outside_table *table, uint64_t grant_id,
@@ -520,9 +314,9 @@ void outside_release(struct outside_table *table, uint64_t grant_id,
 	if (item->secret != NULL)
 		explicit_bzero(item->secret, item->secret_size);
 	item->secret_size = 0;
-	item_set(table, item, OUTSIDE_OVER, item->may_exist, now_ms);
-	item_settle(table, item);
-	pump(table, now_ms);
+	outside_item_set(table, item, OUTSIDE_OVER, item->may_exist, now_ms);
+	outside_item_settle(table, item);
+	outside_pump(table, now_ms);
 }
 
 /* --- time --- */
@@ -550,7 +344,7 @@ static void waiting_tick(struct outside_table *table, uint64_t now_ms)
 	table->waiting_ms = DEADLINE_NONE;
 	DL_FOREACH_SAFE (table->waiting, item, next) {
 		if (item->due_ms <= now_ms)
-			queue_join(table, item, item->verb);
+			outside_queue_join(table, item, item->verb);
 		else if (item->due_ms < table->waiting_ms)
 			table->waiting_ms = item->due_ms;
 	}
@@ -575,7 +369,7 @@ static void wanted_tick(struct outside_table *table, uint64_t now_ms)
 			 table->is_down ? ": " : "",
 			 table->is_down ? table->why : "");
 		list_leave(table, item);
-		refuse(table, item, why, item->may_exist, now_ms);
+		outside_item_refuse(table, item, why, item->may_exist, now_ms);
 	}
 }
 
@@ -583,7 +377,7 @@ void outside_tick(struct outside_table *table, uint64_t now_ms)
 {
 	waiting_tick(table, now_ms);
 	wanted_tick(table, now_ms);
-	pump(table, now_ms);
+	outside_pump(table, now_ms);
 }
 
 /* --- what it looks like --- */
@@ -659,8 +453,9 @@ int outside_load(struct outside_table *table, const struct outside_item *row)
 	if (outside_find(table, row->grant_id) != NULL)
 		return -EEXIST;
 	/* A creation may have been sent, and nobody knows. */
-	item = item_add(table, row->grant_id, row->state,
-			row->may_exist || row->state == OUTSIDE_WANTED, 0);
+	item = outside_item_add(table, row->grant_id, row->state,
+				row->may_exist || row->state == OUTSIDE_WANTED,
+				0);
 	item->age_ms = row->age_ms;
 	item->is_lost = row->is_lost;
 	item->is_fatal = row->is_fatal;
@@ -681,10 +476,10 @@ void outside_start(struct outside_table *table, uint64_t now_ms,
 		item->since_ms = now_ms;
 		if (item->state == OUTSIDE_WANTED) {
 			deadline_set(table, item, now_ms + wait_ms);
-			queue_join(table, item, OUTSIDE_MAKE);
+			outside_queue_join(table, item, OUTSIDE_MAKE);
 		} else if (item->state >= OUTSIDE_REFUSED) {
-			item_settle(table, item);
+			outside_item_settle(table, item);
 		}
 	}
-	pump(table, now_ms);
+	outside_pump(table, now_ms);
 }
