@@ -163,8 +163,18 @@ void core_outside_done(struct core *core, uint64_t id,
 		       const struct outside_end *end)
 {
 	size_t driver = id >> DRIVER_SHIFT & (CORE_DRIVERS_MAX - 1);
+	_auto_(freep) uint64_t *ids =
+		memory_copy(end->grant_ids, end->count * sizeof(*ids));
+	struct outside_end known = *end;
 
-	outside_done(&core->outsides[driver].table, id, end, core_now_ms(core));
+	/* What this journal never gave is of a newer one, and perhaps live. */
+	known.grant_ids = ids;
+	known.count = 0;
+	for (size_t i = 0; i < end->count; i++)
+		if (end->grant_ids[i] < core->next_grant_id)
+			ids[known.count++] = end->grant_ids[i];
+	outside_done(&core->outsides[driver].table, id, &known,
+		     core_now_ms(core));
 }
 
 /* --- life --- */

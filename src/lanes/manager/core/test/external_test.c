@@ -166,6 +166,52 @@ static void a_release_ends_an_apply_that_waits(void **state)
 	assert_int_equal(rows(f, STORE_OUTSIDE, 0), 0);
 }
 
+static void listed(struct fixture *f, const uint64_t *ids, size_t count)
+{
+	struct given_outside *list = open_outside(f, OUTSIDE_LIST);
+	const struct outside_end end = {
+		.is_reached = true,
+		.text = "",
+		.grant_ids = ids,
+		.count = count,
+	};
+
+	assert_non_null(list);
+	list->is_ended = true;
+	core_outside_done(f->core, list->id, &end);
+}
+
+/* A journal that is old does not know the jobs that came after it. */
+static void what_was_never_given_is_left_alone(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = reserved(f, "trees=8");
+	const uint64_t ids[] = { id + 1000, id, id + 1 };
+
+	outside_end(f, open_outside(f, OUTSIDE_MAKE), 0, "TOKEN");
+	listed(f, ids, 3);
+	assert_null(open_outside(f, OUTSIDE_DROP));
+	assert_int_equal(rows(f, STORE_OUTSIDE, 0), 1);
+	/* It can be read again. */
+	fixture_restart(f);
+	listed(f, ids, 3);
+	assert_null(open_outside(f, OUTSIDE_DROP));
+	verify(f);
+}
+
+static void what_no_job_has_is_released(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = reserved(f, "");
+	const uint64_t ids[] = { id };
+
+	release_id(f, id);
+	listed(f, ids, 1);
+	assert_int_equal(open_outside(f, OUTSIDE_DROP)->grant_id, id);
+	outside_end(f, open_outside(f, OUTSIDE_DROP), 0, "");
+	assert_int_equal(rows(f, STORE_OUTSIDE, 0), 0);
+}
+
 static void an_interconnect_with_debts_stays_on(void **state)
 {
 	struct fixture *f = *state;
@@ -352,6 +398,8 @@ int main(void)
 		TEST(a_release_leaves_a_debt_that_holds_back_nothing),
 		TEST(a_restart_asks_again),
 		TEST(a_release_ends_an_apply_that_waits),
+		TEST(what_was_never_given_is_left_alone),
+		TEST(what_no_job_has_is_released),
 		TEST(an_interconnect_with_debts_stays_on),
 		TEST(explain_says_what_became_of_it),
 		TEST(explain_says_why_it_was_refused),
