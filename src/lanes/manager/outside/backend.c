@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +10,11 @@
 
 #include "base/memory.h"
 #include "lanes/manager/outside/fabric_manager.h"
+#include "lanes/manager/outside/name.h"
 #include "sys/http_client.h"
 #include "sys/secret.h"
 
 #define CREDENTIAL_MAX 4096 /* bytes of a file */
-#define MARK           "-g" /* between prefix and grant id */
 
 struct backend {
 	const struct http_client_library *library;
@@ -33,23 +32,6 @@ struct backend {
 };
 
 /* --- ends --- */
-
-/* The grant id of a name of ours; 0: it is somebody else's. */
-static uint64_t grant_of(const struct backend *backend, const char *name)
-{
-	size_t size = strlen(backend->prefix);
-	char again[FABRIC_MANAGER_NAME_MAX + 1];
-	uint64_t grant_id;
-
-	if (strncmp(name, backend->prefix, size) != 0 ||
-	    strncmp(name + size, MARK, strlen(MARK)) != 0)
-		return 0;
-	grant_id = strtoull(name + size + strlen(MARK), NULL, 10);
-	/* Nothing before or after the number, and no other form of it. */
-	snprintf(again, sizeof(again), "%s" MARK "%" PRIu64, backend->prefix,
-		 grant_id);
-	return strcmp(name, again) == 0 ? grant_id : 0;
-}
 
 static void on_done(void *ctx, uint64_t id,
 		    const struct fabric_manager_outcome *outcome)
@@ -71,7 +53,8 @@ static void on_done(void *ctx, uint64_t id,
 	};
 
 	for (size_t i = 0; i < outcome->name_count; i++) {
-		uint64_t grant_id = grant_of(backend, outcome->names[i]);
+		uint64_t grant_id =
+			outside_name_grant(backend->prefix, outcome->names[i]);
 
 		if (grant_id != 0)
 			ids[end.count++] = grant_id;
@@ -93,8 +76,7 @@ void backend_send(struct backend *backend,
 {
 	char name[FABRIC_MANAGER_NAME_MAX + 1];
 
-	snprintf(name, sizeof(name), "%s" MARK "%" PRIu64, backend->prefix,
-		 request->grant_id);
+	outside_name_format(backend->prefix, request->grant_id, name);
 	switch (request->verb) {
 	case OUTSIDE_MAKE:
 		fabric_manager_make(backend->manager, request->id, name,
