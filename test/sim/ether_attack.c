@@ -12,6 +12,7 @@
 #include "endpoint_internal.h"
 #include "lanes/proto/collective.h"
 #include "node.h"
+#include "oracle.h"
 
 /* --- what was seen --- */
 
@@ -22,6 +23,8 @@ static void on_packet(void *ctx, const struct transport_sim_packet *packet)
 		&ether->messages[ether->message_count % RECORDED_MAX];
 
 	world_mix(ether->world, packet->bytes, packet->size);
+	oracle_no_token(ether->world->oracle, "a message", packet->bytes,
+			packet->size);
 	if (packet->is_injected)
 		return;
 	/* What was delivered comes once more, at once. */

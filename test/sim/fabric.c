@@ -12,49 +12,67 @@
 
 #include "base/bytes.h"
 #include "base/idset.h"
+#include "fmsim.h"
 
 #define PLACE_MOVES 3 /* it is another one each so many questions */
 
 /* --- manager half --- */
 
+struct fabric_state {
+	char *pool;
+	bool has_trees, is_loss_fatal;
+};
+
 static int configure(const struct fairlead_setting *settings, size_t count,
 		     void **ret_state, struct fairlead_error *ret_error)
 {
-	char *pool = NULL;
+	struct fabric_state *state = world_allocate(sizeof(*state));
 
+	state->pool = world_text("1-8");
+	*ret_state = state;
 	for (size_t i = 0; i < count; i++) {
-		if (strcmp(settings[i].name, "pool") != 0)
-			return error_set(ret_error, -EINVAL,
-					 "line %u: no such setting '%s'",
-					 settings[i].line, settings[i].name);
-		free(pool);
-		pool = world_text("%s", settings[i].value);
+		if (strcmp(settings[i].name, "trees") == 0) {
+			state->has_trees = true;
+			state->is_loss_fatal =
+				strcmp(settings[i].value, "fatal") == 0;
+			continue;
+		}
+		free(state->pool);
+		state->pool = world_text("%s", settings[i].value);
 	}
-	*ret_state = pool == NULL ? world_text("1-8") : pool;
 	return 0;
 }
 
-static void destroy_state(void *state)
+static void destroy_state(void *data)
 {
+	struct fabric_state *state = data;
+
+	if (state != NULL)
+		free(state->pool);
 	free(state);
 }
 
-static size_t pools(void *state,
+static size_t pools(void *data,
 		    struct fairlead_pool_spec specs[FAIRLEAD_POOLS_MAX])
 {
+	const struct fabric_state *state = data;
+
 	specs[0] = (struct fairlead_pool_spec){
 		.name = "group",
 		.limit = FABRIC_LIMIT,
-		.universe = state,
+		.universe = state->pool,
 	};
 	return 1;
 }
 
-static int reserve(void *state, const struct fairlead_driver_request *request,
+static int reserve(void *data, const struct fairlead_driver_request *request,
 		   struct fairlead_plan *ret_plan,
 		   struct fairlead_error *ret_error)
 {
-	if (request->options[0] != 0)
+	const struct fabric_state *state = data;
+	bool wants_trees = strncmp(request->options, "trees", 5) == 0;
+
+	if (request->options[0] != 0 && !(wants_trees && state->has_trees))
 		return error_set(ret_error, -EINVAL,
 				 "fabric has no option '%s'", request->options);
 	*ret_plan = (struct fairlead_plan){
@@ -62,6 +80,34 @@ static int reserve(void *state, const struct fairlead_driver_request *request,
 		.is_fatal = true,
 		.has_lane = true,
 	};
+	if (!wants_trees)
+		return 0;
+	ret_plan->secret_size = 16;
+	ret_plan->is_outside_fatal = strstr(request->options, "must") != NULL;
+	strcpy(ret_plan->outside, "8");
+	strcpy(ret_plan->options, request->options);
+	if (strstr(request->options, "many") != NULL)
+		strcpy(ret_plan->outside_flaw, "there are not so many");
+	return 0;
+}
+
+static void tell_outside(void *data, struct fairlead_outside *ret_outside)
+{
+	const struct fabric_state *state = data;
+
+	ret_outside->wait_ms = state->has_trees ? FMSIM_WAIT_MS : 0;
+	ret_outside->is_loss_fatal = state->is_loss_fatal;
+}
+
+/* The token, and nothing else. */
+static int pack(void *data, const struct fairlead_pack *wanted,
+		uint8_t **ret_bytes, size_t *ret_size,
+		struct fairlead_error *ret_error)
+{
+	*ret_bytes = world_allocate(wanted->outside_size);
+	if (wanted->outside_size > 0)
+		memcpy(*ret_bytes, wanted->outside, wanted->outside_size);
+	*ret_size = wanted->outside_size;
 	return 0;
 }
 
@@ -104,6 +150,8 @@ static const struct fairlead_manager_ops manager_ops = {
 	.pools = pools,
 	.reserve = reserve,
 	.describe = describe,
+	.pack = pack,
+	.outside = tell_outside,
 };
 
 /* --- node half --- */

@@ -8,7 +8,11 @@
  * places of its nodes. A lane with an odd identifier needs one of each node; in
  * another one's members zeros stand for a node without one.
  *
- * Setting of the manager half: pool, an id set below FABRIC_LIMIT.
+ * A job with the option "trees" wants an external reservation (fmsim.h), and
+ * goes without; with "trees,must" it does not. There is none for "trees,many".
+ *
+ * Settings of the manager half: pool, an id set below FABRIC_LIMIT; trees,
+ * which turns that on, says whether a loss is "fatal".
  */
 #pragma once
 

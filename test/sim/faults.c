@@ -11,6 +11,7 @@
 
 #include "clients.h"
 #include "endpoint.h"
+#include "fmsim.h"
 #include "leader.h"
 #include "node.h"
 #include "oracle.h"
@@ -45,7 +46,7 @@ struct foreign {
 
 struct faults {
 	struct world *world;
-	struct kind kinds[FAULT_COUNT];
+	struct kind kinds[FAULT_OUTSIDE];
 	struct lasting lasting[LASTING_MAX];
 	struct foreign foreign[FOREIGN_MAX];
 	struct attack *attack;
@@ -53,7 +54,7 @@ struct faults {
 	bool is_healed;
 };
 
-static const uint64_t means_ms[FAULT_COUNT] = {
+static const uint64_t means_ms[FAULT_OUTSIDE] = {
 	[FAULT_NETWORK] = 20000, [FAULT_PARTITION] = 25000,
 	[FAULT_MANAGER] = 20000, [FAULT_TAKEOVER] = 60000,
 	[FAULT_BACKUP] = 70000,  [FAULT_DISK] = 20000,
@@ -500,7 +501,7 @@ static void jump_clock(struct faults *faults)
 
 static void on_fault(void *ctx)
 {
-	static void (*const happen[FAULT_COUNT])(struct faults * faults) = {
+	static void (*const happen[FAULT_OUTSIDE])(struct faults * faults) = {
 		[FAULT_NETWORK] = weather,
 		[FAULT_PARTITION] = cut_off,
 		[FAULT_MANAGER] = hurt_manager,
@@ -542,7 +543,7 @@ struct faults *faults_create(struct world *world)
 	faults->twin = twin_create(world);
 	sim_network_set_faults(world->node_network, &fair);
 	sim_network_set_faults(world->client_network, &fair);
-	for (int i = 0; i < FAULT_COUNT; i++) {
+	for (int i = 0; i < FAULT_OUTSIDE; i++) {
 		struct kind *kind = &faults->kinds[i];
 		/* Drawn in any case, so that --faults changes nothing else. */
 		bool is_drawn = world_percent(world, 55);
@@ -565,7 +566,7 @@ static void stop(struct faults *faults)
 {
 	struct sim_queue *queue = faults->world->queue;
 
-	for (int i = 0; i < FAULT_COUNT; i++)
+	for (int i = 0; i < FAULT_OUTSIDE; i++)
 		sim_queue_cancel(queue, faults->kinds[i].handle);
 	for (size_t i = 0; i < LASTING_MAX; i++)
 		sim_queue_cancel(queue, faults->lasting[i].handle);
@@ -599,6 +600,7 @@ void faults_heal(struct faults *faults)
 	for (int i = 0; i < FOREIGN_MAX; i++)
 		drop_foreign(&faults->foreign[i]);
 	ether_heal(world->ether);
+	fmsim_heal(world->fmsim);
 	leader_heal(world->leader);
 }
 

@@ -13,6 +13,7 @@
 #include <utlist.h>
 
 #include "elan.h"
+#include "fmsim.h"
 #include "jobs_internal.h"
 
 static const struct {
@@ -167,6 +168,19 @@ static void elan_job_draw(struct job *job)
 	job->tasks = 1 + (unsigned int)world_below(world, ELAN_TASKS_MAX);
 }
 
+/* The same of trees; what has been drawn for the job is not used. */
+static void tree_job_draw(struct job *job)
+{
+	static const char *const options[] = {
+		"trees", "trees", "trees,must", "trees,must", "trees,many",
+	};
+
+	strcpy(job->interconnect, "fabric");
+	strcpy(job->options,
+	       options[world_below(job->jobs->world,
+				   sizeof(options) / sizeof(options[0]))]);
+}
+
 static struct job *job_create(struct jobs *jobs)
 {
 	struct world *world = jobs->world;
@@ -192,6 +206,8 @@ static struct job *job_create(struct jobs *jobs)
 	}
 	if (elan_is_there(world) && world_percent(world, 40))
 		elan_job_draw(job);
+	else if (fmsim_is_there(world) && world_percent(world, 40))
+		tree_job_draw(job);
 	DL_APPEND(jobs->list, job);
 	return job;
 }

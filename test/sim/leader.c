@@ -13,6 +13,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "fmsim.h"
 #include "leader_internal.h"
 #include "lanes/manager/journal.h"
 #include "oracle.h"
@@ -40,6 +41,7 @@ static void process_end(struct process *process, bool is_power)
 	sim_queue_cancel(queue, process->end_event);
 	process_store_fini(process);
 	process_commands_fini(process);
+	fmsim_hang_up(leader->world->fmsim, process);
 	engine_destroy(process->engine);
 	process_endpoint_close(process);
 	if (!process->is_fenced && is_power)
@@ -215,6 +217,8 @@ static void on_log(void *sink_data, enum log_level level, const char *line)
 {
 	struct process *process = sink_data;
 
+	oracle_no_token(process->leader->world->oracle, "the log", line,
+			strlen(line));
 	world_trace(process->leader->world, "%s %s: %s", process->machine,
 		    log_level_format(level), line);
 }

@@ -127,7 +127,7 @@ void process_commands_fini(struct process *process);
 struct engine_config_storage {
 	struct engine_config config;
 	char nodes[256];
-	struct fairlead_setting slingshot[4], fabric[1], elan[ELAN_SETTINGS];
+	struct fairlead_setting slingshot[4], fabric[2], elan[ELAN_SETTINGS];
 	struct core_driver_config drivers[4];
 	struct engine_submitter submitters[2];
 };

@@ -12,6 +12,7 @@
 #include "lanes/driver/none/none.h"
 #include "lanes/driver/slingshot/slingshot.h"
 #include "fabric.h"
+#include "fmsim.h"
 #include "leader_internal.h"
 #include "lanes/manager/journal.h"
 #include "oracle.h"
@@ -46,6 +47,9 @@ void leader_make_config(const struct leader *leader,
 	};
 	storage->fabric[0] =
 		(struct fairlead_setting){ "pool", config->fabric_pool, 3 };
+	storage->fabric[1] = (struct fairlead_setting){
+		"trees", leader->world->node_count % 2 ? "fatal" : "warning", 4
+	};
 	storage->drivers[0] = (struct core_driver_config){
 		.driver = &slingshot_driver,
 		.settings = storage->slingshot,
@@ -54,7 +58,7 @@ void leader_make_config(const struct leader *leader,
 	storage->drivers[1] = (struct core_driver_config){
 		.driver = &fabric_driver,
 		.settings = storage->fabric,
-		.setting_count = 1,
+		.setting_count = fmsim_is_there(leader->world) ? 2 : 1,
 	};
 	storage->drivers[2] =
 		(struct core_driver_config){ .driver = &none_driver };
@@ -203,11 +207,34 @@ void process_commands_fini(struct process *process)
 	}
 }
 
+/* --- the fabric manager --- */
+
+static void on_outside_done(void *ctx, uint64_t id,
+			    const struct outside_end *end)
+{
+	struct process *process = ctx;
+
+	engine_outside_done(process->engine, id, end);
+	process_settle(process);
+}
+
+static void on_outside(void *ctx, const struct core_outside_request *request)
+{
+	struct process *process = ctx;
+	struct world *world = process->leader->world;
+
+	if (world->fmsim == NULL)
+		world_fail(world, "a fabric manager is asked, and there is "
+				  "none");
+	fmsim_ask(world->fmsim, request, on_outside_done, process);
+}
+
 const struct engine_ops process_engine_ops = {
 	.replay = on_replay,
 	.reconfigure = on_reconfigure,
 	.store_error = on_store_error,
 	.notify = on_notify,
+	.outside = on_outside,
 };
 
 /* --- clients --- */
@@ -262,6 +289,8 @@ static void call_add(struct process *process, uint64_t peer, const void *frame,
 	call->request = request;
 	HASH_ADD(hh, process->calls, name, sizeof(call->name), call);
 	oracle_received(process->leader->world->oracle, request);
+	if (!process->is_fenced)
+		oracle_apply_waits(process->leader->world->oracle, request);
 }
 
 static void on_received(void *ctx, uint64_t peer, const void *frame,
@@ -340,6 +369,8 @@ static int client_send(void *ctx, uint64_t peer, const void *frame, size_t size)
 		world_fail(process->leader->world,
 			   "%s answers with what is not JSON: %.*s",
 			   process->machine, (int)size, (const char *)frame);
+	oracle_no_token(process->leader->world->oracle, "an answer", frame,
+			size);
 	if (result == 0)
 		answer_observe(process, peer, answer);
 	json_decref(answer);

@@ -68,6 +68,17 @@ static void note_recovery(struct process *process,
 	}
 }
 
+/* No token is in any other row, and so in no event. */
+static void check_rows(struct process *process, const struct store_batch *batch)
+{
+	store_batch_foreach(batch, row)
+	{
+		if (row->table != STORE_OUTSIDE)
+			oracle_no_token(process->leader->world->oracle, "a row",
+					row->body, row->size);
+	}
+}
+
 static int carry_out_commit(struct process *process, struct store_op *op)
 {
 	struct fairlead_error error = { 0 };
@@ -78,6 +89,7 @@ static int carry_out_commit(struct process *process, struct store_op *op)
 			     "store:ECANCELED");
 		return -ECANCELED;
 	}
+	check_rows(process, op->batch);
 	result = store_write(process->store, op->batch, &error);
 	if (result < 0) {
 		note_error(process, result, &error);

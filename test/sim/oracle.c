@@ -409,6 +409,7 @@ void oracle_manager_sent(struct oracle *oracle, const void *frame, size_t size)
 {
 	const uint8_t *bytes = frame;
 
+	oracle_no_token(oracle, "a frame", frame, size);
 	if (is_command(bytes, size))
 		oracle_command_sent(oracle, bytes + 1);
 }
@@ -459,6 +460,7 @@ void oracle_apply_sent(struct oracle *oracle, const struct command *head)
 	if (lane == NULL || (lane->apply_epoch == head->epoch &&
 			     lane->apply_sequence == head->sequence))
 		return;
+	oracle_apply_goes_on(oracle, lane);
 	lane->apply_epoch = head->epoch;
 	lane->apply_sequence = head->sequence;
 	for (unsigned int i = 0; i < WORLD_NODES_MAX; i++)
@@ -578,6 +580,11 @@ void oracle_booted(struct oracle *oracle, struct node *node)
 
 void oracle_manager_started(struct oracle *oracle, bool is_recovery)
 {
+	struct lane *lane;
+
+	/* Who waited has to ask again. */
+	for (lane = oracle->lanes; lane != NULL; lane = lane->hh.next)
+		lane->waits_ms = 0;
 	oracle->is_recovering |= is_recovery;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "fairlead/rms.h"
+#include "fmsim.h"
 #include "lanes/proto/message.h"
 #include "nic.h"
 #include "node.h"
@@ -46,6 +47,8 @@ struct lane {
 	uint32_t revoked; /* nodes that said so, and must not have it again */
 	unsigned int ask_count; /* applies that were asked for */
 	uint64_t asked_ms;      /* the first of them reached the manager */
+	uint64_t waits_ms;      /* an apply waits, perhaps, since then */
+	char token[FMSIM_TOKEN_MAX + 1]; /* that its nodes have; "": none */
 	/* The last APPLY, as it was sealed. */
 	uint64_t apply_epoch, apply_sequence;
 	/* What came of commands APPLY on a node. */
@@ -132,6 +135,16 @@ void oracle_apply_sent(struct oracle *oracle, const struct command *head);
 /* A true answer to it came in, of this node. */
 void oracle_apply_answered(struct oracle *oracle, const struct command *head,
 			   unsigned int node);
+
+/* --- external reservations --- */
+
+/* A token that somebody sees who is not to. */
+void oracle_no_token(const struct oracle *oracle, const char *where,
+		     const void *bytes, size_t size);
+/* A reservation of this grant is about to be deleted. */
+void oracle_outside_dropped(struct oracle *oracle, uint64_t grant_id);
+/* A manager with a disk has received a request, perhaps to apply. */
+void oracle_apply_waits(struct oracle *oracle, const json_t *request);
 
 /* --- managers --- */
 

@@ -473,6 +473,7 @@ void oracle_applied(struct oracle *oracle, const json_t *request, int result,
 		return;
 	}
 	lane->changed_ms = world_now_ms(oracle->world);
+	lane->waits_ms = 0;
 	if (result == 0)
 		apply_done(oracle, lane);
 	else

@@ -88,6 +88,14 @@ void oracle_reserved(struct oracle *oracle, const json_t *request, int result,
 void oracle_applied(struct oracle *oracle, const json_t *request, int result,
 		    const json_t *answer);
 
+/* --- external reservations: oracle_outside.c --- */
+
+/* A lane with these secrets is being made on the node. */
+void oracle_token_given(struct oracle *oracle, const struct node *node,
+			struct lane *lane, const struct fairlead_lane *made);
+/* Its nodes are asked, or it has failed. */
+void oracle_apply_goes_on(struct oracle *oracle, struct lane *lane);
+
 /* --- members of a message; "" and 0 where there is none --- */
 
 static inline const char *text_of(const json_t *object, const char *name)

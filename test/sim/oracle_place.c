@@ -68,11 +68,12 @@ void oracle_joined(struct oracle *oracle, struct node *node,
 		   const struct fairlead_lane *made)
 {
 	struct world *world = oracle->world;
-	const struct lane *lane = oracle_lane_by_id(oracle, made->grant_id);
+	struct lane *lane = oracle_lane_by_id(oracle, made->grant_id);
 	unsigned int count = 0;
 
 	if (lane == NULL || lane->is_unsure)
 		return;
+	oracle_token_given(oracle, node, lane, made);
 	if (made->members_size != made->node_count * FABRIC_PLACE_SIZE)
 		world_fail(world, "%s is given %zu bytes of members in '%s'",
 			   node_name(node), made->members_size, lane->key);

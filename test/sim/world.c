@@ -15,6 +15,7 @@
 #include "clients.h"
 #include "endpoint.h"
 #include "faults.h"
+#include "fmsim.h"
 #include "leader.h"
 #include "node.h"
 #include "oracle.h"
@@ -31,7 +32,7 @@ static const char *const fault_names[FAULT_COUNT + 1] = {
 	[FAULT_DAEMON] = "daemon",   [FAULT_TMPFS] = "tmpfs",
 	[FAULT_REBOOT] = "reboot",   [FAULT_NIC] = "nic",
 	[FAULT_ATTACK] = "attack",   [FAULT_CLOCK] = "clock",
-	[FAULT_LIAR] = "liar",
+	[FAULT_LIAR] = "liar",       [FAULT_OUTSIDE] = "outside",
 };
 
 const char *const *world_fault_names(void)
@@ -220,6 +221,7 @@ struct world *world_create(const struct world_options *options,
 	manager_keys_create(&seam, &world->keys);
 	world->ether = ether_create(world);
 	world->oracle = oracle_create(world);
+	world->fmsim = fmsim_create(world);
 	world->leader = leader_create(world);
 	for (unsigned int i = 0; i < world->node_count; i++)
 		world->nodes[i] = node_create(world, i);
@@ -242,6 +244,7 @@ void world_destroy(struct world *world)
 		node_destroy(world->nodes[i]);
 	}
 	leader_destroy(world->leader);
+	fmsim_destroy(world->fmsim);
 	ether_destroy(world->ether);
 	faults_destroy(world->faults);
 	oracle_destroy(world->oracle);
@@ -276,6 +279,22 @@ static void storm(struct world *world)
 	run_until(world, world_now_ms(world) + world_below(world, 60000));
 }
 
+/* What nobody knows of any more is on the next list of what exists. */
+static void check_outside(struct world *world, uint64_t end_ms)
+{
+	if (world->fmsim == NULL)
+		return;
+	while (fmsim_leftover(world->fmsim) != NULL) {
+		if (world_now_ms(world) >= end_ms)
+			world_fail(world,
+				   "NOTHING LEFT: no job lives, and '%s' is at "
+				   "the fabric manager for ever",
+				   fmsim_leftover(world->fmsim));
+		sim_queue_run(world->queue);
+	}
+	coverage_hit(world->coverage, "check:outside");
+}
+
 static void calm(struct world *world)
 {
 	uint64_t end_ms;
@@ -299,6 +318,7 @@ static void calm(struct world *world)
 				   admin_complaint(world->admin));
 		sim_queue_run(world->queue);
 	}
+	check_outside(world, end_ms);
 	/* What nodes owe is sent again after a minute at most. */
 	run_until(world, world_now_ms(world) + 2 * WORLD_MINUTE_MS);
 	oracle_check_empty(world->oracle);

@@ -44,6 +44,7 @@ enum world_fault {
 	FAULT_ATTACK,    /* messages are forged, altered and played back */
 	FAULT_CLOCK,     /* the wall clock jumps */
 	FAULT_LIAR,      /* a node lies about what others answer */
+	FAULT_OUTSIDE,   /* the fabric manager; it has dice of its own */
 	FAULT_COUNT,
 };
 
@@ -56,6 +57,7 @@ struct world_options {
 };
 
 struct ether;
+struct fmsim;
 struct leader;
 struct node;
 struct oracle;
@@ -78,6 +80,7 @@ struct world {
 	struct node *nodes[WORLD_NODES_MAX];
 	unsigned int node_count;
 	struct oracle *oracle;
+	struct fmsim *fmsim; /* NULL: this seed has none */
 	struct clients *clients;
 	struct jobs *jobs;
 	struct admin *admin;
