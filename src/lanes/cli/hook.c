@@ -30,7 +30,8 @@ enum hook_job {
 		.help = "how long to try (default: the daemon's time)" \
 	}
 
-#define GRACE_MS 5000 /* for the answer, after the daemon's time is up */
+#define GRACE_MS 5000  /* for the answer, after the daemon's time is up */
+#define DRAIN_MS 60000 /* and, of housekeeping, for the node's drain */
 
 static const struct option_spec hook_options[] = { HOOK_OPTIONS, { 0 } };
 
@@ -81,8 +82,10 @@ static int ask(struct cli *cli, const char *op, enum hook_job job,
 		json_decref(members);
 		return code;
 	}
-	fairlead_set_timeout(handle,
-			     timeout_ms > 0 ? timeout_ms + GRACE_MS : 0);
+	if (timeout_ms > 0)
+		timeout_ms +=
+			GRACE_MS + (job == HOOK_JOB_OPTIONAL ? DRAIN_MS : 0);
+	fairlead_set_timeout(handle, timeout_ms);
 	code = remote_call(cli, handle, op, members, ret_answer);
 	fairlead_close(handle);
 	if (code == EXIT_DONE && cli_flag(cli, "json"))
@@ -191,7 +194,8 @@ const struct subcommand command_housekeeping = {
 	.details = HOOK_DETAILS
 	"\nWithout a job it is everything that waits to be taken back. "
 	"What is still in use at the\nend is printed, the node is "
-	"drained, and the exit code is 75.",
+	"drained, and the exit code is 75. It returns when the drain\nis in "
+	"force (drain_command has succeeded), or after 60 more seconds.",
 	.options = hook_options,
 	.run = housekeeping_run,
 };

@@ -12,6 +12,9 @@
  * a failure. A node has one call under way at a time, so that the last call
  * has the last change. A change during a call is notified when that call has
  * ended.
+ *
+ * The node itself learns of a drain when a call has succeeded: its housekeeping
+ * waits for that, since only then does the job manager send no more jobs.
  */
 
 #include "base/text.h"
@@ -89,7 +92,9 @@ static void notified(struct core *core, struct node *node)
 {
 	node->is_unnotified = false;
 	nodes_changed(&core->nodes, node);
-	if (!node->is_drained) {
+	if (node->is_drained) {
+		core->ops->drain(core->ops_ctx, node->name, true, node->reason);
+	} else {
 		free(node->reason);
 		node->reason = NULL;
 	}
@@ -153,7 +158,6 @@ void core_drain(struct core *core, struct node *node, const char *reason,
 	node->is_unnotified = true;
 	nodes_changed(&core->nodes, node);
 	core_store_node(core, node);
-	core->ops->drain(core->ops_ctx, node->name, true, node->reason);
 	notify(core, node);
 }
 
@@ -185,7 +189,7 @@ const char *core_node_drained(const struct core *core, const char *name)
 {
 	const struct node *node = nodes_find(&core->nodes, name);
 
-	if (node == NULL || !node->is_drained)
+	if (node == NULL || !node->is_drained || node->is_unnotified)
 		return NULL;
 	return node->reason == NULL ? "" : node->reason;
 }

@@ -279,6 +279,8 @@ static void drain(struct bed *bed, const char *op, const char *reason)
 	bed_commit(bed);
 	bed_expect_done(bed, client, 0);
 	engine_client_closed(bed->engine, client);
+	engine_notified(bed->engine, "n0", bed->drain_id, 0);
+	bed_commit(bed);
 }
 
 /* The node's next command on its link is DRAIN. */

@@ -124,7 +124,8 @@ int agent_guard_received(struct agent *agent, const void *bytes, size_t size)
 		ask->done(agent, ask->arg, &reply);
 	free(ask);
 	link_pending(agent, pending_before);
-	if (reply.grant_count > 0)
+	if (reply.grant_count > 0 || reply.op == COMMAND_DRAIN ||
+	    agent->pending_count != pending_before)
 		works_wake(agent);
 	guard_reply_fini(&reply);
 	return 0;

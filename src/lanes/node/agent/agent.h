@@ -51,6 +51,7 @@ struct agent;
 #define AGENT_RETURN_MS          4000 /* mean pause when a lease has run out */
 #define AGENT_QUICK_MS           200 /* first pause between an epilog's tries */
 #define AGENT_QUICK_MS_MAX       1000
+#define AGENT_DRAIN_MS           60000 /* that housekeeping waits for a drain */
 #define AGENT_PROLOG_MS          30000 /* default timeout */
 #define AGENT_TIMEOUT_MS_MAX     86400000
 #define AGENT_ROUNDS_MAX         256     /* that go through this node at once */

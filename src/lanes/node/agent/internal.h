@@ -208,6 +208,8 @@ void works_wake(struct agent *agent);
 uint64_t works_deadline_ms(const struct agent *agent);
 void works_tick(struct agent *agent);
 void works_fini(struct agent *agent);
+/* Whether one waits for a DRAIN, which comes by the link. */
+bool works_await_drain(const struct agent *agent);
 
 /* Read this node's part from a grant in text form. */
 int order_read_grant(const struct agent *agent, const char *text,

@@ -157,7 +157,7 @@ static uint64_t idle_ms(const struct agent *agent)
 	uint64_t when_ms = link->used_ms + AGENT_IDLE_MS;
 
 	if (agent->pending_count > 0 || agent->command_count > 0 ||
-	    when_ms >= link->leased_ms)
+	    works_await_drain(agent) || when_ms >= link->leased_ms)
 		return DEADLINE_NONE;
 	return when_ms;
 }

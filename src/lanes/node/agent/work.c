@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Requests that take a while. An epilog's tries are quick and soon over; those
- * of housekeeping slow down and end with a request for a drain. Both only
- * hurry what the agent does anyway with a lane that is busy.
+ * of housekeeping slow down and end with a request for a drain, which is waited
+ * for. Both only hurry what the agent does anyway with a lane that is busy.
  *
  *	prolog        wait until the job has a lane here
  *	env           ask for its environment
@@ -40,6 +40,31 @@ static void item_answer(struct work_item *item, int result, const char *text)
 	item->text = memory_text(text);
 }
 
+/*
+ * A drain that was known before may have ended while there was no link, so that
+ * the manager has to have taken our request.
+ */
+static void drain_step(struct agent *agent, struct agent_work *work)
+{
+	if (work_is_over(agent, work)) {
+		for (size_t i = 0; i < work->item_count; i++)
+			work->items[i].is_done = true;
+		work_finish(agent, work);
+	} else if ((agent->is_drained && agent->pending_count == 0) ||
+		   agent_now_ms(agent) >= work->next_ms) {
+		work_finish(agent, work);
+	}
+}
+
+bool works_await_drain(const struct agent *agent)
+{
+	const struct agent_work *work = agent->works;
+
+	while (work && work->phase != WORK_DRAIN)
+		work = work->next;
+	return work != NULL;
+}
+
 static void round_end(struct agent *agent, struct agent_work *work)
 {
 	uint64_t now_ms = agent_now_ms(agent);
@@ -55,9 +80,15 @@ static void round_end(struct agent *agent, struct agent_work *work)
 		return;
 	}
 	if (!is_revoke(work) || work->order.is_dry_run || left == 0 ||
-	    (now_ms >= work->deadline_ms &&
-	     (work->is_last || work->order.kind == WORK_EPILOG))) {
+	    (now_ms >= work->deadline_ms && work->order.kind == WORK_EPILOG) ||
+	    (work->is_last && work->order.is_alone)) {
 		work_finish(agent, work);
+		return;
+	}
+	if (work->is_last) {
+		work->phase = WORK_DRAIN;
+		work->next_ms = now_ms + AGENT_DRAIN_MS;
+		drain_step(agent, work);
 		return;
 	}
 	work->phase = WORK_WAITING;
@@ -298,6 +329,8 @@ static void work_step(struct agent *agent, struct agent_work *work)
 	case WORK_CLEAN:
 		if (!work->is_begun)
 			revoke_begin(agent, work);
+		else if (work->phase == WORK_DRAIN)
+			drain_step(agent, work);
 		else if (work->phase == WORK_WAITING &&
 			 agent_now_ms(agent) >= work->next_ms)
 			round_begin(agent, work, WORK_ITEMS);
@@ -343,7 +376,7 @@ uint64_t works_deadline_ms(const struct agent *agent)
 
 	for (const struct agent_work *work = agent->works;
 	     work && agent->is_synced; work = work->next) {
-		if (work->phase == WORK_WAITING)
+		if (work->phase == WORK_WAITING || work->phase == WORK_DRAIN)
 			deadline_ms = deadline_min(deadline_ms, work->next_ms);
 	}
 	return deadline_ms;

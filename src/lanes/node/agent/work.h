@@ -29,6 +29,7 @@ enum work_phase {
 	WORK_WAITING, /* until next_ms, or until the mirror says more */
 	WORK_ITEMS,   /* a round of requests about the items */
 	WORK_OBJECTS, /* one about the objects that belong to no grant */
+	WORK_DRAIN,   /* until the node is drained, or next_ms */
 };
 
 struct agent_work {
@@ -53,6 +54,8 @@ bool work_matches(const struct work_order *order,
 		  const struct mirror_grant *grant);
 /* Fill items with the grants that the order is about. */
 void work_collect(struct agent *agent, struct agent_work *work);
+/* All of its grants have been revoked, maybe by another request. */
+bool work_is_over(const struct agent *agent, const struct agent_work *work);
 /* Fill objects, for clean, with those of the list that it is about. */
 void work_take_objects(struct agent *agent, struct agent_work *work,
 		       const struct guard_object *list, size_t count);

@@ -55,6 +55,19 @@ void work_collect(struct agent *agent, struct agent_work *work)
 	}
 }
 
+bool work_is_over(const struct agent *agent, const struct agent_work *work)
+{
+	const struct mirror_grant *grant;
+
+	for (size_t i = 0; i < work->item_count; i++) {
+		HASH_FIND(hh, agent->grants, &work->items[i].grant_id,
+			  sizeof(work->items[i].grant_id), grant);
+		if (grant)
+			return false;
+	}
+	return true;
+}
+
 static bool is_wanted_object(const struct work_order *order,
 			     const struct mirror_grant *grant,
 			     const struct registration_object *object)
@@ -210,19 +223,25 @@ static void finish_prolog(struct agent *agent, struct agent_work *work)
 
 /* --- epilog and housekeeping --- */
 
-static json_t *revoke_answer(const struct agent_work *work, int result)
+static json_t *revoke_answer(const struct agent *agent,
+			     const struct agent_work *work, int result)
 {
+	const char *hint;
+
 	if (work->order.is_dry_run)
 		return answer_begin(work, result,
 				    "not all of it can be revoked at once",
 				    "it would be retried; 'busy' names what "
 				    "holds it");
-	return answer_begin(work, result, "not all of it is revoked yet",
-			    work->is_last
-				    ? "the manager was asked to drain this "
-				      "node; 'busy' names what holds it"
-				    : "it is retried until it is done; "
-				      "'busy' names what holds it");
+	if (!work->is_last)
+		hint = "it is retried until it is done; 'busy' names what "
+		       "holds it";
+	else if (agent->is_drained)
+		hint = "this node is drained; 'busy' names what holds it";
+	else
+		hint = "the manager was asked to drain this node, and has not "
+		       "yet: see its log; 'busy' names what holds it";
+	return answer_begin(work, result, "not all of it is revoked yet", hint);
 }
 
 /* Retries without a client: of these grants, and no later ones. */
@@ -272,7 +291,7 @@ static void finish_revoke(struct agent *agent, struct agent_work *work)
 				     "is left",
 				     work->order.job.submitter,
 				     work->order.job.job));
-	answer = revoke_answer(work, result);
+	answer = revoke_answer(agent, work, result);
 	json_object_set_new(answer, "revoked", revoked);
 	json_object_set_new(answer, "warnings", warnings);
 	json_object_set_new(answer, "busy", busy);

@@ -8,8 +8,23 @@
 
 #include "lanes/manager/core/test/fixture.h"
 
-static const struct given_drain *last_drain(const struct fixture *f)
+/* The site's commands succeed, for as long as there are any. */
+static void site_obey(struct fixture *f)
 {
+	for (size_t i = 0; i < f->notice_count; i++)
+		core_notified(f->core, f->notices[i].node, f->notices[i].id, 0);
+}
+
+/* How many DRAINs nodes have got. */
+static size_t drain_count(struct fixture *f)
+{
+	site_obey(f);
+	return f->drain_count;
+}
+
+static const struct given_drain *last_drain(struct fixture *f)
+{
+	site_obey(f);
 	assert_true(f->drain_count > 0);
 	return &f->drains[f->drain_count - 1];
 }
@@ -51,7 +66,7 @@ static void a_node_that_gives_up_is_drained_with_its_words(void **state)
 	fixture_restart(f);
 	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), -EHOSTDOWN);
 	/* A restart does not notify the node again. */
-	assert_int_equal(f->drain_count, 1);
+	assert_int_equal(drain_count(f), 1);
 }
 
 static void it_is_undrained_when_nothing_is_pending(void **state)
@@ -65,9 +80,9 @@ static void it_is_undrained_when_nothing_is_pending(void **state)
 	confirm(f, "n0", first, -EBUSY, "in use");
 	confirm(f, "n0", first, 0, "");
 	/* There is another one. */
-	assert_int_equal(f->drain_count, 1);
+	assert_int_equal(drain_count(f), 1);
 	confirm(f, "n0", second, 0, "");
-	assert_int_equal(f->drain_count, 2);
+	assert_int_equal(drain_count(f), 2);
 	assert_false(last_drain(f)->is_drained);
 	assert_int_equal(reserve(f, "slurm/3/0", "n0", ""), 0);
 	assert_int_equal(edge_hits(f, "node:undrained-when-clean"), 1);
@@ -81,14 +96,16 @@ static void a_boot_and_a_late_answer_undrain_too(void **state)
 	nodes_up(f, 1);
 	id = quarantined(f, "slurm/1/0", "n0");
 	confirm(f, "n0", id, -EBUSY, "in use");
+	site_obey(f);
 	node_boot(f, "n0");
 	node_up(f, "n0");
 	assert_false(last_drain(f)->is_drained);
 	id = quarantined(f, "slurm/2/0", "n0");
 	confirm(f, "n0", id, -EBUSY, "in use");
+	site_obey(f);
 	fixture_advance(f, 3600000);
 	answer_all(f, open_fanout(f), 0, "");
-	assert_int_equal(f->drain_count, 4);
+	assert_int_equal(drain_count(f), 4);
 	assert_false(last_drain(f)->is_drained);
 	assert_true(is_gone(f, id));
 }
@@ -101,13 +118,13 @@ static void an_operators_drain_is_not_ours_to_end(void **state)
 	nodes_up(f, 1);
 	id = quarantined(f, "slurm/1/0", "n0");
 	operator_drain(f, "n0", true, "new cable");
-	assert_int_equal(f->drain_count, 1);
+	assert_int_equal(drain_count(f), 1);
 	confirm(f, "n0", id, -EBUSY, "in use");
-	assert_int_equal(f->drain_count, 1);
+	assert_int_equal(drain_count(f), 1);
 	assert_string_equal(nodes_find(&f->core->nodes, "n0")->reason,
 			    "new cable");
 	confirm(f, "n0", id, 0, "");
-	assert_int_equal(f->drain_count, 1);
+	assert_int_equal(drain_count(f), 1);
 	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), -EHOSTDOWN);
 	operator_drain(f, "n0", false, NULL);
 	assert_false(last_drain(f)->is_drained);
@@ -123,10 +140,11 @@ static void an_operator_may_take_a_drain_over(void **state)
 	nodes_up(f, 1);
 	id = quarantined(f, "slurm/1/0", "n0");
 	confirm(f, "n0", id, -EBUSY, "in use");
+	site_obey(f);
 	operator_drain(f, "n0", true, "new cable");
 	assert_string_equal(last_drain(f)->reason, "new cable");
 	confirm(f, "n0", id, 0, "");
-	assert_int_equal(f->drain_count, 2);
+	assert_int_equal(drain_count(f), 2);
 	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), -EHOSTDOWN);
 }
 
@@ -138,13 +156,14 @@ static void an_operator_may_undrain_a_node_with_pending_parts(void **state)
 	nodes_up(f, 1);
 	id = quarantined(f, "slurm/1/0", "n0");
 	confirm(f, "n0", id, -EBUSY, "in use");
+	site_obey(f);
 	operator_drain(f, "n0", false, NULL);
 	assert_int_equal(reserve(f, "slurm/2/0", "n0", ""), 0);
 	confirm(f, "n0", id, 0, "");
-	assert_int_equal(f->drain_count, 2);
+	assert_int_equal(drain_count(f), 2);
 	/* Undraining what is not drained tells nobody. */
 	operator_drain(f, "n[0-3]", false, NULL);
-	assert_int_equal(f->drain_count, 2);
+	assert_int_equal(drain_count(f), 2);
 }
 
 static void a_node_that_gives_up_again_is_notified_again(void **state)
@@ -155,8 +174,9 @@ static void a_node_that_gives_up_again_is_notified_again(void **state)
 	nodes_up(f, 1);
 	id = quarantined(f, "slurm/1/0", "n0");
 	confirm(f, "n0", id, -EBUSY, "in use");
+	site_obey(f);
 	confirm(f, "n0", id, -EBUSY, "still in use");
-	assert_int_equal(f->drain_count, 2);
+	assert_int_equal(drain_count(f), 2);
 	assert_string_equal(last_drain(f)->reason, "still in use");
 	assert_int_equal(edge_hits(f, "node:drained"), 1);
 }
@@ -197,14 +217,14 @@ static void an_epilog_that_gives_up_before_the_release_drains(void **state)
 	/* Something else that is settled there does not end the drain. */
 	confirm(f, "n0", 12345, 0, "");
 	node_up(f, "n0");
-	assert_int_equal(f->drain_count, 1);
+	assert_int_equal(drain_count(f), 1);
 	answer_all(f, open_fanout(f), -EBUSY, "in use");
 	fixture_restart(f);
 	nodes_up(f, 2);
 	answer_all(f, open_fanout(f), -EBUSY, "in use");
 	release_id(f, id);
 	answer_all(f, open_fanout(f), 0, "");
-	assert_int_equal(f->drain_count, 2);
+	assert_int_equal(drain_count(f), 2);
 	assert_false(last_drain(f)->is_drained);
 	assert_true(is_gone(f, id));
 }
@@ -215,12 +235,12 @@ static void what_we_know_nothing_of_is_for_an_operator(void **state)
 
 	nodes_up(f, 1);
 	confirm(f, "n0", 12345, -EBUSY, "in use");
-	assert_int_equal(f->drain_count, 1);
+	assert_int_equal(drain_count(f), 1);
 	confirm(f, "n0", 12345, 0, "");
 	node_up(f, "n0");
-	assert_int_equal(f->drain_count, 1);
+	assert_int_equal(drain_count(f), 1);
 	operator_drain(f, "n0", false, NULL);
-	assert_int_equal(f->drain_count, 2);
+	assert_int_equal(drain_count(f), 2);
 }
 
 /* --- the site's tools --- */
@@ -263,6 +283,29 @@ static void the_site_is_notified_of_a_drain_and_its_end(void **state)
 	fixture_restart(f);
 	fixture_advance(f, 3600000);
 	assert_int_equal(f->notice_count, 2);
+}
+
+static void a_node_learns_of_its_drain_when_the_site_has_obeyed(void **state)
+{
+	struct fixture *f = *state;
+
+	operator_drain(f, "n0", true, "new cable");
+	assert_null(core_node_drained(f->core, "n0"));
+	notified(f, last_notice(f, 1)->id, -EIO);
+	assert_int_equal(f->drain_count, 0);
+	fixture_restart(f);
+	pass_to_deadline(f);
+	notified(f, last_notice(f, 2)->id, 0);
+	assert_int_equal(f->drain_count, 1);
+	assert_string_equal(f->drains[0].node, "n0");
+	assert_true(f->drains[0].is_drained);
+	assert_string_equal(f->drains[0].reason, "new cable");
+	assert_string_equal(core_node_drained(f->core, "n0"), "new cable");
+	/* Of its end it learns at once. */
+	operator_drain(f, "n0", false, NULL);
+	assert_int_equal(f->drain_count, 2);
+	notified(f, last_notice(f, 3)->id, 0);
+	assert_int_equal(f->drain_count, 2);
 }
 
 static void notifications_that_a_crash_prevented_are_sent(void **state)
@@ -380,6 +423,7 @@ int main(void)
 		T(an_epilog_that_gives_up_before_the_release_drains),
 		T(what_we_know_nothing_of_is_for_an_operator),
 		T(the_site_is_notified_of_a_drain_and_its_end),
+		T(a_node_learns_of_its_drain_when_the_site_has_obeyed),
 		T(notifications_that_a_crash_prevented_are_sent),
 		T(a_call_that_failed_is_made_again_later),
 		T(one_call_of_a_node_is_under_way_at_a_time),

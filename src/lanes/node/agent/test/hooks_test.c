@@ -368,14 +368,81 @@ static void take_own(struct bench *bench, struct confirm *ret_confirm)
 	assert_int_equal(ret_confirm->op, 0);
 }
 
+static void drain_send(struct bench *bench, bool is_drained)
+{
+	struct drain_body body = { .node = FAKE_NODE,
+				   .is_drained = is_drained };
+	struct writer writer = { 0 };
+
+	assert_int_equal(drain_body_encode(&body, &writer), 0);
+	bench_command(bench, COMMAND_DRAIN, 0, &writer);
+	bench_pump(bench);
+}
+
+static void drain(struct bench *bench)
+{
+	drain_send(bench, true);
+}
+
+static void undrain(struct bench *bench)
+{
+	drain_send(bench, false);
+}
+
+/* Time passes, and the manager is there. */
+static void pass(struct bench *bench, uint64_t duration_ms)
+{
+	while (duration_ms > 0) {
+		uint64_t some_ms = duration_ms < 5000 ? duration_ms : 5000;
+
+		bench_advance(bench, some_ms);
+		bench_drop_frames(bench);
+		bench_send(bench, FRAME_PONG, NULL, 0);
+		duration_ms -= some_ms;
+	}
+}
+
+/*
+ * A housekeeping of a busy lane that has no more time: the sequence of its
+ * request for a drain.
+ */
+static uint64_t give_up(struct bench *bench, uint64_t client)
+{
+	struct confirm confirm;
+	uint64_t sequence;
+
+	bench_apply(bench, 7);
+	world_object(&bench->world, 7)->is_busy = true;
+	bench_revoke(bench, 7);
+	bench_drop_frames(bench);
+	bench_request(bench, client, 1, "housekeeping", "{\"timeout_ms\": 0}");
+	take_own(bench, &confirm);
+	assert_int_equal(confirm.result, -EBUSY);
+	sequence = confirm.sequence;
+	confirm_fini(&confirm);
+	assert_null(bench_answer(bench, NULL));
+	return sequence;
+}
+
+static void expect_busy(struct bench *bench, const char *hint)
+{
+	struct client_answer head;
+	json_t *answer = bench_answer(bench, NULL);
+
+	assert_non_null(answer);
+	assert_int_equal(client_answer_open(answer, &head, NULL), 0);
+	assert_int_equal(head.result, -EBUSY);
+	assert_string_equal(head.hint, hint);
+	assert_int_equal(answer_count(answer, "busy"), 1);
+	json_decref(answer);
+}
+
 static void housekeeping_tries_long_and_then_asks_for_a_drain(void **state)
 {
 	struct bench *bench = *state;
 	uint64_t client = bench_client(bench, 0);
-	struct client_answer head;
 	struct confirm confirm;
 	struct frame frame;
-	json_t *answer;
 	int type;
 
 	bench_apply(bench, 7);
@@ -391,18 +458,56 @@ static void housekeeping_tries_long_and_then_asks_for_a_drain(void **state)
 		assert_int_equal(type, FRAME_PING);
 	bench_send(bench, FRAME_PONG, NULL, 0);
 	bench_advance(bench, 1);
-	answer = bench_answer(bench, NULL);
-	assert_non_null(answer);
-	assert_int_equal(client_answer_open(answer, &head, NULL), 0);
-	assert_int_equal(head.result, -EBUSY);
-	assert_non_null(strstr(head.hint, "drain"));
-	assert_int_equal(answer_count(answer, "busy"), 1);
-	json_decref(answer);
 	take_own(bench, &confirm);
 	assert_int_equal(confirm.result, -EBUSY);
 	assert_string_equal(confirm.reason,
 			    "object 2 on 'dev0' is used by process 77");
+	/* The manager has the request: the drain is not in force yet. */
+	bench_ack(bench, confirm.sequence);
 	confirm_fini(&confirm);
+	assert_null(bench_answer(bench, NULL));
+	pass(bench, AGENT_IDLE_MS + 1);
+	assert_null(bench_answer(bench, NULL));
+	drain(bench);
+	expect_busy(bench, "this node is drained; 'busy' names what holds it");
+	agent_client_closed(bench->agent, client);
+}
+
+static void housekeeping_ends_with_the_lane_while_it_waits_for_a_drain(
+	void **state)
+{
+	struct bench *bench = *state;
+	uint64_t client = bench_client(bench, 0);
+	struct client_answer head;
+	json_t *answer;
+
+	give_up(bench, client);
+	world_object(&bench->world, 7)->is_busy = false;
+	/* The agent goes on trying. */
+	pass(bench, AGENT_RETRY_MS_MAX / 2);
+	answer = bench_answer(bench, NULL);
+	assert_non_null(answer);
+	assert_int_equal(client_answer_open(answer, &head, NULL), 0);
+	assert_int_equal(head.result, 0);
+	assert_int_equal(answer_count(answer, "revoked"), 1);
+	json_decref(answer);
+	agent_client_closed(bench->agent, client);
+}
+
+static void housekeeping_does_not_wait_for_ever_for_a_drain(void **state)
+{
+	struct bench *bench = *state;
+	uint64_t client = bench_client(bench, 0);
+
+	/* It was drained before: whether it still is the manager says. */
+	drain(bench);
+	give_up(bench, client);
+	undrain(bench);
+	pass(bench, AGENT_DRAIN_MS - 1);
+	assert_null(bench_answer(bench, NULL));
+	bench_advance(bench, 1);
+	expect_busy(bench, "the manager was asked to drain this node, and has "
+			   "not yet: see its log; 'busy' names what holds it");
 	agent_client_closed(bench->agent, client);
 }
 
@@ -424,20 +529,16 @@ static void housekeeping_without_a_job_takes_what_is_left(void **state)
 	assert_int_equal(world_object_count(&bench->world, 8), FAKE_DEVICES);
 }
 
-static void housekeeping_in_no_time_asks_for_a_drain_at_once(void **state)
+static void housekeeping_of_a_drained_node_waits_for_the_manager_only(
+	void **state)
 {
 	struct bench *bench = *state;
-	struct confirm confirm;
+	uint64_t client = bench_client(bench, 0);
 
-	bench_apply(bench, 7);
-	world_object(&bench->world, 7)->is_busy = true;
-	bench_drop_frames(bench);
-	json_decref(bench_call(bench, 0, "housekeeping",
-			       "{\"job\": \"slurm/J7\", \"timeout_ms\": 0}",
-			       -EBUSY));
-	take_own(bench, &confirm);
-	assert_int_equal(confirm.result, -EBUSY);
-	confirm_fini(&confirm);
+	drain(bench);
+	bench_ack(bench, give_up(bench, client));
+	expect_busy(bench, "this node is drained; 'busy' names what holds it");
+	agent_client_closed(bench->agent, client);
 }
 
 static void epilog_goes_on_as_housekeeping_that_nobody_waits_for(void **state)
@@ -545,7 +646,9 @@ int main(void)
 		TEST(epilog_that_ends_well_is_followed_by_nothing),
 		TEST(housekeeping_tries_long_and_then_asks_for_a_drain),
 		TEST(housekeeping_without_a_job_takes_what_is_left),
-		TEST(housekeeping_in_no_time_asks_for_a_drain_at_once),
+		TEST(housekeeping_of_a_drained_node_waits_for_the_manager_only),
+		TEST(housekeeping_ends_with_the_lane_while_it_waits_for_a_drain),
+		TEST(housekeeping_does_not_wait_for_ever_for_a_drain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
