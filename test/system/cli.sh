@@ -120,7 +120,7 @@ wait_for eval '! is_up n2'
 run fairlead doctor
 expect_out "WARN +nodes +1 are down +'fairlead node list' names them"
 restart n2
-on n0 -- fairlead clean --all >/dev/null
+on n0 -- fairlead clean --all --force >/dev/null
 run on n0 -- env SLINGSHOT_VNIS=7 SLINGSHOT_DEVICES=cxi0 SLINGSHOT_SVC_IDS=9 \
 	SLINGSHOT_TCS=0x0a fairlead doctor
 expect_out 'inherited service 9 is not there'
