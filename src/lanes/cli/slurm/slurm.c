@@ -122,7 +122,9 @@ static int slurm_epilog_slurmctld(struct slurm_hook *hook)
 	json_int_t grace_s = hook->config->slurm.grace_ms / 1000;
 	json_auto_t *answer = NULL;
 	struct fairlead_error error;
+	const json_t *grant;
 	bool has_others;
+	size_t i;
 	int code;
 
 	if (!slurm_hook_may_hold(hook))
@@ -138,6 +140,9 @@ static int slurm_epilog_slurmctld(struct slurm_hook *hook)
 				       "%s; 'fairlead reconcile --slurm' will "
 				       "release the lane",
 				       error.text);
+	/* Without a grace, or where the nodes were asked before. */
+	json_array_foreach (json_object_get(answer, "grants"), i, grant)
+		output_lines(hook->cli, "warning", output_text(grant, "why"));
 	return EXIT_DONE;
 }
 
