@@ -297,6 +297,8 @@ enum {
 	FAIRLEAD_OBJECT_DEFAULT = 1u << 2, /* the shared default service */
 	FAIRLEAD_OBJECT_BUSY = 1u << 3,    /* somebody uses it now */
 	FAIRLEAD_OBJECT_OPEN = 1u << 4,    /* any user may use it */
+	/* Who is in a network namespace may, of whatever user. */
+	FAIRLEAD_OBJECT_NETNS = 1u << 5,
 };
 
 /* A thing on a device that gives somebody access: a CXI service. */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "lanes/driver/ethernet/job_cgroup.h"
+#include "lanes/driver/common/job_path.h"
 #include "lanes/driver/ethernet/namespace.h"
 #include "lanes/driver/ethernet/table.h"
 
@@ -150,13 +150,15 @@ int enforce_cgroup(const struct ethernet_node *node,
 		   const struct ethernet_alias *alias, uint64_t *ret_id,
 		   struct fairlead_error *ret_error)
 {
+	const struct job_names names = { alias->grant_id, alias->uid,
+					 alias->job };
 	char path[PATH_MAX];
 	int result = 0;
 
 	*ret_id = 0;
 	if (!node->job_cgroup)
 		return 0;
-	result = job_cgroup_format(node->job_cgroup, alias, path, ret_error);
+	result = job_path_format(node->job_cgroup, &names, path, ret_error);
 	if (result == 0)
 		result = gate_cgroup_id(path, ret_id, ret_error);
 	/* Else whoever can keep us from looking would be let in. */

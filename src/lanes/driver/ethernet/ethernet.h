@@ -17,8 +17,7 @@
  *     rules            rules.h, rules_sets.h, nftables.h (pure), table.h: the kernel
  *     gate             gate.h: what there is to do with it, over gate_load.h (its
  *                      programs, gate.bpf.c), gate_set.h, gate_pins.h,
- *                      gate_maps.h and gate_cgroup.h; job_cgroup.h (pure): what a
- *                      job's cgroup is called
+ *                      gate_maps.h and gate_cgroup.h
  *     ports            rail_ports.h: no program is given one of VXLAN's
  *   of the kernel      device.h, underlay.h, shaper.h, namespace.h, over links.h,
  *                      tc.h and netlink.h

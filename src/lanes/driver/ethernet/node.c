@@ -19,7 +19,6 @@
 #include "lanes/driver/ethernet/device.h"
 #include "lanes/driver/ethernet/enforce.h"
 #include "lanes/driver/ethernet/ethernet.h"
-#include "lanes/driver/ethernet/job_cgroup.h"
 #include "lanes/driver/ethernet/members.h"
 #include "lanes/driver/ethernet/namespace.h"
 #include "lanes/driver/ethernet/rail_ports.h"

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "lanes/driver/ethernet/job_cgroup.h"
+#include "lanes/driver/common/job_path.h"
 
 /* A rail has at least two networks, so that they alternate. */
 #define CUT_BITS_MIN 3
@@ -104,7 +104,7 @@ static int job_cgroup_text_check(const char *text,
 {
 	int result = settings_path.check(text, ret_error);
 
-	return result == 0 ? job_cgroup_check(text, ret_error) : result;
+	return result == 0 ? job_path_check(text, ret_error) : result;
 }
 
 #define TYPE(name, form, ...) \

@@ -233,6 +233,7 @@ static int make_on(const struct slingshot_node *node,
 		   struct fairlead_error *ret_error)
 {
 	_auto_(nic_fini) struct cxi_nic nic;
+	uint32_t svc_id;
 	int result = nic_init(&nic, node, info, ret_error);
 
 	if (result == 0)
@@ -240,13 +241,20 @@ static int make_on(const struct slingshot_node *node,
 				      ret_error);
 	if (result <= 0)
 		return result;
-	share_rgids(&nic, (uint32_t)result, lane, warnings);
+	svc_id = (uint32_t)result;
+	if (lane->is_in_netns) {
+		result = slingshot_netns_bind(&nic, svc_id, lane->netns,
+					      ret_error);
+		if (result < 0)
+			return result;
+	}
+	share_rgids(&nic, svc_id, lane, warnings);
 	if (info->pct_eq == 0)
 		warnings_add(warnings, "%s: no retry handler is running for it",
 			     nic.name);
 	made->list[made->count++] = (struct slingshot_service){
 		.device = info->dev_id,
-		.id = (uint32_t)result,
+		.id = svc_id,
 		.tcs = lane->policy.tcs,
 	};
 	return 0;
@@ -305,6 +313,9 @@ int slingshot_apply(void *state, const struct fairlead_lane *lane,
 	else if (list.count == 0)
 		warnings_add(warnings,
 			     "there is no Slingshot NIC on this node");
+	if (list.count > 0 && result == 0 && wanted.is_in_netns)
+		result = slingshot_netns_find(node, lane, &wanted.netns,
+					      ret_error);
 	if (result == 0 && list.count > 0)
 		plan_rgids(&wanted, list.count, warnings);
 	for (uint32_t i = 0; result == 0 && i < list.count; i++)

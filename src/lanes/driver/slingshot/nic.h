@@ -33,6 +33,8 @@
 	X(get_svc_rsrc_use)     \
 	X(set_svc_lpr)          \
 	X(get_svc_lpr)          \
+	X(svc_enable)           \
+	X(svc_set_netns)        \
 	X(svc_get_vni_range)
 
 struct cxi_library {
@@ -78,6 +80,7 @@ struct slingshot_services {
 struct slingshot_node {
 	struct cxi_library *library;
 	const char *device_path; /* where cxi0, cxi1, ... are */
+	const char *job_netns;   /* as the setting; NULL: none */
 	bool requires_devices;   /* a node without a NIC cannot have a lane */
 };
 

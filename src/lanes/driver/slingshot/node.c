@@ -42,6 +42,7 @@ static int open_node(const struct fairlead_setting *list, size_t count,
 	node = memory_alloc(sizeof(*node));
 	node->library = library;
 	node->device_path = settings.device_path;
+	node->job_netns = *settings.job_netns ? settings.job_netns : NULL;
 	node->requires_devices = settings.requires_devices;
 	*ret_state = node;
 	return 0;
@@ -124,6 +125,8 @@ static void describe_service(const struct cxi_nic *nic,
 		object->flags |= FAIRLEAD_OBJECT_DEFAULT;
 	if (!desc->restricted_members)
 		object->flags |= FAIRLEAD_OBJECT_OPEN;
+	if (slingshot_service_is_in_netns(desc))
+		object->flags |= FAIRLEAD_OBJECT_NETNS;
 	if (nic_is_used(nic, desc->svc_id))
 		object->flags |= FAIRLEAD_OBJECT_BUSY;
 	if (desc->restricted_vnis)

@@ -26,6 +26,18 @@ int slingshot_inherit(void *state, uid_t uid,
 		      const char *(*get)(void *arg, const char *name),
 		      void *arg, struct fairlead_error *ret_error);
 
+/*
+ * For a lane with the option netns: the inode of the job's namespace here.
+ * -EOPNOTSUPP: the library or the configuration has none; -ENOENT and others:
+ * it is not there, or no namespace of a job.
+ */
+int slingshot_netns_find(const struct slingshot_node *node,
+			 const struct fairlead_lane *lane, uint32_t *ret_netns,
+			 struct fairlead_error *ret_error);
+/* Bind a service that nobody uses yet. It is destroyed when that fails. */
+int slingshot_netns_bind(const struct cxi_nic *nic, uint32_t svc_id,
+			 uint32_t netns, struct fairlead_error *ret_error);
+
 /* The record of a lane with these services on the node: none, or one a NIC. */
 void slingshot_record(const struct slingshot_lane *lane,
 		      const struct slingshot_services *made,

@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "lanes/driver/common/job_path.h"
 #include "lanes/driver/common/options.h"
 #include "lanes/driver/slingshot/slingshot.h"
 
@@ -150,6 +151,8 @@ static int read_option(const struct option *option,
 				     ret_error);
 	if (strcmp(option->name, "off") == 0)
 		return option_flag(option, &request->is_off, ret_error);
+	if (strcmp(option->name, "netns") == 0)
+		return option_flag(option, &request->is_in_netns, ret_error);
 	if (strcmp(option->name, "keep") == 0)
 		return percent_parse("keep", option->value, ceiling->keep,
 				     KEEP_MAX, &request->policy.keep,
@@ -189,6 +192,19 @@ int slingshot_request_parse(const char *text,
 		request.vni_count = 0;
 	*ret_request = request;
 	return 0;
+}
+
+bool slingshot_options_have_netns(const char *text)
+{
+	struct options options;
+
+	if (options_parse(&options, text, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < options.count; i++) {
+		if (strcmp(options.items[i].name, "netns") == 0)
+			return true;
+	}
+	return false;
 }
 
 static void append_limit(char text[FAIRLEAD_OPTIONS_MAX + 1], const char *name,
@@ -233,6 +249,8 @@ void slingshot_request_format(const struct slingshot_request *request,
 	if (policy->refuses_less)
 		options_append(text, ",below_minimum=%s",
 			       below_minimum[policy->refuses_less]);
+	if (request->is_in_netns)
+		options_append(text, ",netns");
 }
 
 /*
@@ -334,6 +352,16 @@ static const struct fairlead_setting_type type_url = { "URL", url_check };
 static const struct fairlead_setting_type type_auth = { "NAME", auth_check };
 static const struct fairlead_setting_type type_prefix = { "NAME",
 							  prefix_check };
+
+static int job_netns_check(const char *text, struct fairlead_error *ret_error)
+{
+	int result = settings_path.check(text, ret_error);
+
+	return result == 0 ? job_path_check(text, ret_error) : result;
+}
+
+static const struct fairlead_setting_type type_job_netns = { "PATTERN",
+							     job_netns_check };
 static const struct fairlead_setting_type type_pool = { "IDSET", pool_check };
 static const struct fairlead_setting_type type_tcs = { "NAMES", NULL,
 						       tcs_parse };
@@ -421,6 +449,10 @@ static const struct fairlead_setting_spec specs[] = {
 	{ "device_path", &settings_folder, AT(device_path), "/dev", NODE,
 	  "Where cxi0, cxi1, ... are, to find the processes that hold a busy "
 	  "service." },
+	{ "job_netns", &type_job_netns, AT(job_netns), "", NODE,
+	  "The file of a job's network namespace, for the option *netns*: a "
+	  "path with *%g* (grant id) or *%j* (job id), also *%u* (owner's "
+	  "uid). Default: none." },
 	{ "require_devices", &settings_bool, AT(requires_devices), "true", NODE,
 	  "*true*: a job with a node that has no NIC fails. *false*: such a "
 	  "node gets no lane, with a warning, and the job's variables are "

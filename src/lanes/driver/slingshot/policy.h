@@ -39,6 +39,7 @@ struct slingshot_policy {
 /* What one job wants. */
 struct slingshot_request {
 	bool is_off;
+	bool is_in_netns;   /* the job's network namespace, not its owner */
 	uint32_t vni_count; /* 0..SLINGSHOT_VNIS_MAX; 0 when is_off */
 	struct slingshot_policy policy;
 	struct hwcoll_request hwcoll;
@@ -72,6 +73,9 @@ int slingshot_request_parse(const char *options,
 void slingshot_request_format(const struct slingshot_request *request,
 			      char text[FAIRLEAD_OPTIONS_MAX + 1]);
 
+/* Have the options of a lane, also of one that is not read, `netns`? */
+bool slingshot_options_have_netns(const char *options);
+
 /* One file may serve manager and nodes, so each half checks all of them. */
 struct slingshot_settings {
 	/* The manager's: what they mean comes to the nodes with each lane. */
@@ -81,6 +85,7 @@ struct slingshot_settings {
 	/* A node's. */
 	const char *library;
 	const char *device_path;
+	const char *job_netns; /* "": jobs have no network namespaces */
 	bool is_emulation;
 	bool requires_devices;
 };

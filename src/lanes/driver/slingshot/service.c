@@ -48,9 +48,12 @@ int slingshot_lane_read(const struct fairlead_lane *lane, bool with_options,
 			struct slingshot_lane *ret_lane,
 			struct fairlead_error *ret_error)
 {
-	struct slingshot_lane read = { .uid = lane->uid,
-				       .cores = lane->cores,
-				       .tasks = lane->tasks };
+	struct slingshot_lane read = {
+		.uid = lane->uid,
+		.cores = lane->cores,
+		.tasks = lane->tasks,
+		.is_in_netns = slingshot_options_have_netns(lane->options)
+	};
 	struct slingshot_request request;
 	int result = read_vnis(lane, &read, ret_error);
 
@@ -91,6 +94,11 @@ void slingshot_service_fill(const struct slingshot_lane *lane,
 		.limits = *limits,
 	};
 
+	/* The NIC's driver lets a namespace in only where no uid is named. */
+	if (lane->is_in_netns)
+		desc.members[0] = (struct cxi_svc_member){
+			.type = CXI_SVC_MEMBER_NET_NS,
+		};
 	memcpy(desc.vnis, lane->vnis, sizeof(desc.vnis));
 	for (int tc = 0; tc < CXI_TC_MAX; tc++)
 		desc.tcs[tc] = lane->policy.tcs & 1u << tc;
@@ -119,12 +127,27 @@ uint16_t slingshot_service_shares(const struct cxi_svc_desc *desc,
 	return 0;
 }
 
-/* One member is the owner, and the other nobody. */
-static bool is_owned(const struct cxi_svc_desc *desc, uint32_t uid)
+bool slingshot_service_is_in_netns(const struct cxi_svc_desc *desc)
+{
+	enum cxi_svc_member_type first = desc->members[0].type;
+	enum cxi_svc_member_type second = desc->members[1].type;
+
+	return desc->restricted_members && ((first == CXI_SVC_MEMBER_NET_NS &&
+					     second == CXI_SVC_MEMBER_IGNORE) ||
+					    (first == CXI_SVC_MEMBER_IGNORE &&
+					     second == CXI_SVC_MEMBER_NET_NS));
+}
+
+/* One member is the owner, or the namespace, and the other nobody. */
+static bool is_owned(const struct cxi_svc_desc *desc,
+		     const struct slingshot_lane *lane)
 {
 	const struct cxi_svc_member *members = desc->members;
 
-	return desc->restricted_members && slingshot_service_uid(desc) == uid &&
+	if (lane->is_in_netns)
+		return slingshot_service_is_in_netns(desc);
+	return desc->restricted_members &&
+	       slingshot_service_uid(desc) == lane->uid &&
 	       (members[0].type == CXI_SVC_MEMBER_IGNORE ||
 		members[1].type == CXI_SVC_MEMBER_IGNORE);
 }
@@ -134,7 +157,7 @@ bool slingshot_service_is_of(const struct cxi_svc_desc *desc,
 {
 	if (desc->is_system_svc || desc->svc_id == CXI_DEFAULT_SVC_ID ||
 	    !desc->restricted_vnis || lane->vni_count == 0 ||
-	    desc->num_vld_vnis != lane->vni_count || !is_owned(desc, lane->uid))
+	    desc->num_vld_vnis != lane->vni_count || !is_owned(desc, lane))
 		return false;
 	for (uint32_t i = 0; i < lane->vni_count; i++) {
 		if (!has_vni(desc, lane->vnis[i]))

@@ -20,6 +20,8 @@ struct slingshot_lane {
 	uint32_t uid;
 	uint32_t cores;
 	uint32_t tasks;
+	bool is_in_netns; /* for who is in the namespace, not for the owner */
+	uint32_t netns;   /* its inode; the caller's */
 	uint32_t lnis_per_rgid; /* the caller's; 0 and 1: none are shared */
 	uint32_t vni_count;
 	uint16_t vnis[CXI_SVC_MAX_VNIS];
@@ -42,7 +44,8 @@ void slingshot_service_fill(const struct slingshot_lane *lane,
 
 /*
  * Is this service the lane's: neither the system's nor the default one, of
- * the lane's owner alone, and for exactly the lane's VNIs?
+ * the lane's owner alone, or of a network namespace alone where the lane is in
+ * one, and for exactly the lane's VNIs?
  */
 bool slingshot_service_is_of(const struct cxi_svc_desc *desc,
 			     const struct slingshot_lane *lane);
@@ -53,6 +56,8 @@ uint16_t slingshot_service_shares(const struct cxi_svc_desc *desc,
 bool slingshot_service_admits(const struct cxi_svc_desc *desc, uint32_t uid);
 /* The first member that is a uid, or UINT32_MAX. */
 uint32_t slingshot_service_uid(const struct cxi_svc_desc *desc);
+/* May whoever is in a network namespace use it, and nobody else? */
+bool slingshot_service_is_in_netns(const struct cxi_svc_desc *desc);
 /* Bits 1 << enum cxi_traffic_class of the classes that it allows. */
 uint32_t slingshot_service_tcs(const struct cxi_svc_desc *desc);
 

@@ -151,6 +151,7 @@ static void formatted_options_stand_for_themselves(void **state)
 		{ "vnis=0", "vnis=0,tcs=LOW_LATENCY:BEST_EFFORT" },
 		{ "tcs=BEST_EFFORT,per_core_acs=1,max_ptes=0,vnis=3",
 		  "vnis=3,tcs=BEST_EFFORT,max_ptes=0,per_core_acs=1" },
+		{ "netns", "vnis=1,tcs=LOW_LATENCY:BEST_EFFORT,netns" },
 		{ "below_minimum=refuse,minimum=50%,keep=25%",
 		  "vnis=1,tcs=LOW_LATENCY:BEST_EFFORT,keep=25%,minimum=50%,"
 		  "below_minimum=refuse" },
@@ -173,6 +174,9 @@ static void formatted_options_stand_for_themselves(void **state)
 		assert_memory_equal(&again.policy, &request.policy,
 				    sizeof(again.policy));
 		assert_int_equal(again.vni_count, request.vni_count);
+		assert_int_equal(again.is_in_netns, request.is_in_netns);
+		assert_int_equal(slingshot_options_have_netns(text),
+				 request.is_in_netns);
 	}
 }
 
@@ -188,6 +192,8 @@ static void the_longest_policy_travels(void **state)
 	request.policy.minimum = 100;
 	request.policy.keep = 90;
 	request.policy.refuses_less = 1;
+	request.is_in_netns = true;
+	request.hwcoll.trees = HWCOLL_TREES_MAX;
 	slingshot_request_format(&request, text);
 	assert_int_equal(slingshot_request_parse(
 				 text, &slingshot_policy_default,

@@ -26,6 +26,26 @@ static struct cxi_svc_desc service(void)
 	return desc;
 }
 
+static void a_service_can_be_for_a_namespace_and_nobody_else(void **state)
+{
+	const struct cxi_rsrc_limits limits = { 0 };
+	struct slingshot_lane within = lane;
+	struct cxi_svc_desc desc;
+
+	within.is_in_netns = true;
+	slingshot_service_fill(&within, &limits, &desc);
+	desc.svc_id = 5;
+	assert_int_equal(desc.members[0].type, CXI_SVC_MEMBER_NET_NS);
+	assert_int_equal(desc.members[1].type, CXI_SVC_MEMBER_IGNORE);
+	assert_true(slingshot_service_is_of(&desc, &within));
+	assert_false(slingshot_service_is_of(&desc, &lane));
+	desc.members[1].type = CXI_SVC_MEMBER_UID;
+	desc.members[1].svc_member.uid = within.uid;
+	assert_false(slingshot_service_is_of(&desc, &within));
+	desc = service();
+	assert_false(slingshot_service_is_of(&desc, &within));
+}
+
 static void a_service_is_for_the_owner_and_the_vnis(void **state)
 {
 	struct cxi_svc_desc desc = service();
@@ -144,6 +164,8 @@ static void the_longest_texts_fit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_service_can_be_for_a_namespace_and_nobody_else),
 		cmocka_unit_test(a_service_is_for_the_owner_and_the_vnis),
 		cmocka_unit_test(the_order_of_vnis_and_members_does_not_matter),
 		cmocka_unit_test(another_s_service_is_not_the_lane_s),

@@ -250,6 +250,7 @@ static json_t *flags_view(uint32_t flags)
 		{ FAIRLEAD_OBJECT_DEFAULT, "default" },
 		{ FAIRLEAD_OBJECT_BUSY, "busy" },
 		{ FAIRLEAD_OBJECT_OPEN, "open" },
+		{ FAIRLEAD_OBJECT_NETNS, "netns" },
 	};
 	json_t *view = json_array();
 

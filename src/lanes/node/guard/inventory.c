@@ -21,12 +21,16 @@ static bool has_id(const struct holding *holding, uint32_t id)
 
 /*
  * An object is identified by its owner and identifiers, never by its id alone,
- * which the next object gets again. One without identifiers belongs to none.
+ * which the next object gets again. One of a network namespace has no owner.
+ * One without identifiers belongs to none.
  */
 bool holding_has(const struct holding *holding, const char *driver,
 		 const struct fairlead_object *object)
 {
-	if (object->id_count == 0 || object->uid != holding->uid ||
+	bool is_in_netns = object->flags & FAIRLEAD_OBJECT_NETNS;
+
+	if (object->id_count == 0 ||
+	    (object->uid != holding->uid && !is_in_netns) ||
 	    strcmp(holding->driver, driver) != 0)
 		return false;
 	for (uint32_t i = 0; i < object->id_count; i++) {

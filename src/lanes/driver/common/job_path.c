@@ -4,14 +4,15 @@
  * stands around it in the pattern it could still make one of these: ".%j" and
  * "." do.
  */
-#include "lanes/driver/ethernet/job_cgroup.h"
+#include "lanes/driver/common/job_path.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-int job_cgroup_check(const char *pattern, struct fairlead_error *ret_error)
+int job_path_check(const char *pattern, struct fairlead_error *ret_error)
 {
 	bool is_of_job = false;
 
@@ -47,8 +48,8 @@ static bool has_dots(const char *path)
 	return false;
 }
 
-int job_cgroup_format(const char *pattern, const struct ethernet_alias *alias,
-		      char path[PATH_MAX], struct fairlead_error *ret_error)
+int job_path_format(const char *pattern, const struct job_names *names,
+		    char path[PATH_MAX], struct fairlead_error *ret_error)
 {
 	size_t size = 0;
 
@@ -59,25 +60,25 @@ int job_cgroup_format(const char *pattern, const struct ethernet_alias *alias,
 		if (*at != '%')
 			added = snprintf(path + size, left, "%c", *at);
 		else if (*++at == 'j')
-			added = snprintf(path + size, left, "%s", alias->job);
+			added = snprintf(path + size, left, "%s", names->job);
 		else if (*at == 'u')
 			added = snprintf(path + size, left, "%" PRIu32,
-					 alias->uid);
+					 names->uid);
 		else
 			added = snprintf(path + size, left, "%" PRIu64,
-					 alias->grant_id);
+					 names->grant_id);
 		if ((size_t)added >= left)
 			return error_set(ret_error, -ENAMETOOLONG,
-					 "'%.80s...' is too long for a cgroup",
+					 "'%.80s...' is too long for a path",
 					 pattern);
 		size += (size_t)added;
 	}
 	path[size] = '\0';
-	if (strstr(pattern, "%j") && !alias->job[0])
+	if (strstr(pattern, "%j") && !names->job[0])
 		return error_set(ret_error, -ENOENT,
 				 "the lane does not say of which job it is");
 	if (has_dots(path))
 		return error_set(ret_error, -EINVAL,
-				 "'%.300s' is no name for a cgroup", path);
+				 "'%.300s' is no path of a job", path);
 	return 0;
 }
