@@ -50,6 +50,16 @@ extern const struct slingshot_policy slingshot_policy_default;
 /* Nothing is refused: for nodes, which obey what the manager decided. */
 extern const struct slingshot_policy slingshot_policy_unlimited;
 
+#define SLINGSHOT_KEEP_MAX 90 /* percent */
+
+/* "10%", of `name`. -EINVAL with a text. */
+int slingshot_percent_parse(const char *name, const char *text, uint32_t min,
+			    uint32_t max, uint32_t *ret_percent,
+			    struct fairlead_error *ret_error);
+/* "warn" or "refuse". -EINVAL with a text. */
+int slingshot_below_minimum_parse(const char *text, uint32_t *ret_refuses_less,
+				  struct fairlead_error *ret_error);
+
 /* "TXQs": as the vendor's tools print it. */
 const char *slingshot_resource_name(enum cxi_rsrc_type type);
 
