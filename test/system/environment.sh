@@ -73,6 +73,14 @@ holds "$out" '.mode == "inherited" and
 expect_exit 0 environment n0 --inherit --exec -- cxi-lni
 is "$(grep -c allocated <<<"$out")" 3 'LNIs'
 
+it "libfabric's own provider for these NICs finds them in the lane"
+if on n0 -- fi_info -l 2>/dev/null | grep -q '^cxi:'; then
+	expect_exit 0 environment n0 sub/1 --inherit --exec -- fi_info -p cxi
+	is "$(grep -c 'domain: cxi[0-2]$' <<<"$out")" 3 'NICs'
+else
+	skip_claim 'libfabric here has no cxi provider'
+fi
+
 it 'a fairlead run within a job passes it on, and reserves nothing'
 list=$(json_of list)
 within() { # within OPTION...: of 'fairlead run --inherit', in the job of alice

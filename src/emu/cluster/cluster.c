@@ -162,6 +162,7 @@ int cluster_container_create(struct cluster *cluster, struct cluster_node *node,
 		.name = node->name,
 		.run_dir = run,
 		.cgroup = cluster->cgroup[0] != '\0' ? cgroup : NULL,
+		.nic_count = cluster->nic_count,
 		.record = record,
 		.record_arg = cluster,
 	};

@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/memory.h"
+#include "emu/cluster/sysfs.h"
 
 #define CONTAINER_NAMESPACES \
 	(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNS)
@@ -74,6 +75,7 @@ static int mount_private(const struct container_spec *spec)
 		  "mode=1777") < 0)
 		return -errno;
 	mount_bpf();
+	sysfs_add_nics(spec->nic_count);
 	return mount_cgroup(spec->cgroup);
 }
 

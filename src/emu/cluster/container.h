@@ -2,12 +2,13 @@
 /*
  * A container: what makes a process believe that it is on a machine of its own.
  * Its own network, host name, IPC and mounts (a private /run and /dev/shm, and
- * /sys/fs/bpf where that is allowed), kept alive by a process that does
+ * /sys/fs/bpf and software NICs in /sys where that is allowed), kept alive by a process that does
  * nothing, the holder. Where it has a cgroup, all that enters it is in there.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -20,6 +21,7 @@ struct container_spec {
 	const char *name;    /* host name inside */
 	const char *run_dir; /* appears as /run/fairlead inside; exists */
 	const char *cgroup;  /* of cgroup v2; exists. NULL: none */
+	uint32_t nic_count;  /* software NICs that /sys shows inside */
 	/*
 	 * Writes down that the holder is there; ret_holder is set. A holder
 	 * of which that was not done, since it failed or we died, ends.

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ static int make_place(void **state)
 {
 	struct container_spec spec = { .name = "n7",
 				       .run_dir = run_dir,
+				       .nic_count = 2,
 				       .record = record_nowhere };
 	struct fairlead_error error;
 	char path[96];
@@ -96,6 +98,43 @@ static void a_container_has_its_own_name_run_and_shm(void **state)
 	assert_int_equal(in_place(run_is_private), 0);
 	assert_int_equal(in_place(shm_is_empty), 0);
 	assert_int_equal(rmdir(shm_dir), 0);
+}
+
+static bool has_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "re");
+	char line[64] = "";
+	bool is_it = file && fgets(line, sizeof(line), file) &&
+		     strcmp(line, text) == 0;
+
+	if (file)
+		fclose(file);
+	return is_it;
+}
+
+/* What libfabric's cxi provider looks at. */
+static int nics_have_network_devices(void)
+{
+	char target[128];
+	ssize_t size = readlink("/sys/class/net/hsn1/device", target,
+				sizeof(target) - 1);
+
+	if (size <= 0)
+		return 1;
+	target[size] = '\0';
+	return !(strcmp(strrchr(target, '/'), "/0000:41:00.0") == 0 &&
+		 has_text("/sys/class/net/hsn1/operstate", "up\n") &&
+		 has_text("/sys/class/net/hsn1/addr_assign_type", "3\n") &&
+		 has_text("/sys/class/net/hsn1/address",
+			  "02:00:00:00:00:01\n") &&
+		 access("/sys/class/net/hsn2", F_OK) < 0 &&
+		 access("/sys/class/net/lo/address", F_OK) == 0);
+}
+
+static void software_nics_are_in_sys(void **state)
+{
+	assert_int_equal(in_place(nics_have_network_devices), 0);
+	assert_int_not_equal(access("/sys/class/net/hsn0", F_OK), 0);
 }
 
 static void ip_configures_the_network_inside(void **state)
@@ -215,6 +254,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_container_has_its_own_name_run_and_shm),
+		cmocka_unit_test(software_nics_are_in_sys),
 		cmocka_unit_test(ip_configures_the_network_inside),
 		cmocka_unit_test(sweep_ends_what_lives_there_and_nothing_else),
 		cmocka_unit_test(a_container_that_is_gone_says_what_to_do),

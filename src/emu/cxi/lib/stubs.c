@@ -2,19 +2,20 @@
 /*
  * The rest of the vendor library's symbols. Other programs need them to link
  * and to load; what stands behind them in hardware (command queues, memory,
- * registers) is not modelled, and they say so: -ENOSYS. Their arguments are
- * not looked at, so they are declared without.
+ * registers) is not modelled, and they say so: -ENOSYS. Of their arguments only
+ * the first is looked at, the object, which may not be NULL: they are declared
+ * without the others.
  */
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <unistd.h>
 
-#define STUB(name)                                             \
-	__attribute__((visibility("default"))) int name(void); \
-	int name(void)                                         \
-	{                                                      \
-		return -ENOSYS;                                \
+#define STUB(name)                                                           \
+	__attribute__((visibility("default"))) int name(const void *object); \
+	int name(const void *object)                                         \
+	{                                                                    \
+		return object == NULL ? -EINVAL : -ENOSYS;                   \
 	}
 
 STUB(cxil_alloc_buf_cmdq)
@@ -38,7 +39,6 @@ STUB(cxil_destroy_wait_obj)
 STUB(cxil_evtq_adjust_reserved_fc)
 STUB(cxil_evtq_resize)
 STUB(cxil_evtq_resize_complete)
-STUB(cxil_get_amo_remap_to_pcie_fadd)
 STUB(cxil_get_telemetry)
 STUB(cxil_get_telemetry_refresh_interval)
 STUB(cxil_get_wait_obj_fd)
@@ -71,10 +71,20 @@ STUB(cxil_write8_csr)
 STUB(cxil_write_csr)
 
 #pragma GCC visibility push(default)
+int cxil_get_amo_remap_to_pcie_fadd(const void *dev, int *ret_remap);
 void cxil_clear_wait_obj(void);
 size_t cxil_page_size(void);
 bool cxil_is_copy_on_fork(void);
 #pragma GCC visibility pop
+
+/* Which atomic operation is done as a fetch-add of PCIe: -1, none. */
+int cxil_get_amo_remap_to_pcie_fadd(const void *dev, int *ret_remap)
+{
+	if (dev == NULL || ret_remap == NULL)
+		return -EINVAL;
+	*ret_remap = -1;
+	return 0;
+}
 
 void cxil_clear_wait_obj(void)
 {

@@ -260,17 +260,20 @@ static void fault_reaches_the_caller(void **state)
 static void rest_of_the_library_is_not_there(void **state)
 {
 	static const char *const absent[] = { "cxil_map", "cxil_alloc_cmdq",
+					      "cxil_destroy_cp",
 					      "cxil_alloc_buf_cmdq" };
+	struct fixture *fixture = *state;
 	const char *marker = dlsym(RTLD_DEFAULT, CXI_SOFTNIC_MARKER);
 	size_t (*page_size)(void);
 	bool (*is_copy_on_fork)(void);
 
 	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
-		int (*function)(void);
+		int (*function)(const void *object);
 
 		*(void **)&function = dlsym(RTLD_DEFAULT, absent[i]);
 		assert_non_null(function);
-		assert_int_equal(function(), -ENOSYS);
+		assert_int_equal(function(fixture->dev), -ENOSYS);
+		assert_int_equal(function(NULL), -EINVAL);
 	}
 	*(void **)&page_size = dlsym(RTLD_DEFAULT, "cxil_page_size");
 	*(void **)&is_copy_on_fork =
@@ -278,6 +281,20 @@ static void rest_of_the_library_is_not_there(void **state)
 	assert_int_equal(page_size(), sysconf(_SC_PAGESIZE));
 	assert_true(is_copy_on_fork());
 	assert_string_equal(marker, FAIRLEAD_VERSION);
+}
+
+static void no_atomic_operation_is_remapped(void **state)
+{
+	struct fixture *fixture = *state;
+	int (*get_remap)(struct cxil_dev * dev, int *ret_remap);
+	int remap = 0;
+
+	*(void **)&get_remap =
+		dlsym(RTLD_DEFAULT, "cxil_get_amo_remap_to_pcie_fadd");
+	assert_int_equal(get_remap(NULL, &remap), -EINVAL);
+	assert_int_equal(get_remap(fixture->dev, NULL), -EINVAL);
+	assert_int_equal(get_remap(fixture->dev, &remap), 0);
+	assert_int_equal(remap, -1);
 }
 
 int main(int argc, char **argv)
@@ -295,6 +312,7 @@ int main(int argc, char **argv)
 		node_test(open_device_can_be_seen_in_proc),
 		node_test(fault_reaches_the_caller),
 		node_test(rest_of_the_library_is_not_there),
+		node_test(no_atomic_operation_is_remapped),
 	};
 
 	if (!node_test_init(argc, argv))
