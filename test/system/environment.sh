@@ -6,7 +6,8 @@
 . "$(dirname "$0")/lib.sh"
 
 need_others
-cluster_up -N 2 --nics 3 -s slingshot.vni_pool=1024-1031
+cluster_up -N 2 --nics 3 -s slingshot.vni_pool=1024-1031 \
+	-s slingshot.job_netns=/run/netns/job-%g
 
 # environment NODE OPTION...: of 'fairlead env', with what an outer job left
 environment() {
@@ -206,6 +207,19 @@ for option in off vnis=0; do
 	expect_hint 'where the grant is given'
 	fairlead release "jm/no-${option%=*}"
 done
+
+it 'netns: the services are for who is in the network namespace of the job'
+lane=$(reserve jm/inside n0 -o netns)
+on n0 -- ip netns add "job-$lane"
+expect_exit 0 fairlead apply "$lane"
+service=$(service_of n0 cxi1 "$lane")
+expect_exit 0 on n0 -- ip netns exec "job-$lane" cxi-lni --device cxi1 --service "$service"
+expect_exit 1 on n0 --user $alice -- cxi-lni --device cxi1 --service "$service"
+on n0 -- ip netns delete "job-$lane"
+fairlead release "$lane"
+lane=$(reserve jm/outside n0 -o netns)
+expect_exit 1 fairlead apply "$lane"
+expect_error "n0: cannot open the job's network namespace '/run/netns/job-$lane'"
 
 it 'classes and limits are the job'"'"'s to lower, never to raise'
 expect_exit 0 fairlead run -N 1 --user $alice -o tcs=LOW_LATENCY \

@@ -219,6 +219,7 @@ const struct mirror_grant *view_owner(const struct agent *agent,
 				      const struct registration_object *object)
 {
 	struct fairlead_object is = {
+		.flags = object->flags,
 		.uid = object->uid,
 		.id_count = object->id_count,
 	};
