@@ -485,5 +485,7 @@ const struct core_ops commit_core_ops = {
 	.notify = on_notify,
 	.look = on_look,
 	.outside = on_outside,
+	.encrypt = engine_encrypt,
+	.decrypt = engine_decrypt,
 	.seal = on_seal,
 };

@@ -27,6 +27,23 @@ static void derive_keys(struct engine *engine, const struct manager_keys *keys)
 	engine->master_count = manager_keys_masters(keys, engine->masters);
 }
 
+void engine_encrypt(void *ctx, uint64_t grant_id, const void *secret,
+		    size_t size, struct writer *writer)
+{
+	const struct engine *engine = ctx;
+
+	manager_keys_encrypt(&engine->keys, grant_id, secret, size, writer);
+}
+
+int engine_decrypt(void *ctx, uint64_t grant_id, const void *bytes, size_t size,
+		   struct writer *writer, struct fairlead_error *ret_error)
+{
+	const struct engine *engine = ctx;
+
+	return manager_keys_decrypt(&engine->keys, grant_id, bytes, size,
+				    writer, ret_error);
+}
+
 static int make_core(struct engine *engine, struct fairlead_error *ret_error)
 {
 	int result = core_create(&engine->config->core, &commit_core_ops,
@@ -251,9 +268,14 @@ int engine_rekey(struct engine *engine, const struct manager_keys *keys,
 		 sodium_memcmp(keys->keys, engine->keys.keys,
 			       keys->count * sizeof(keys->keys[0])) != 0;
 	derive_keys(engine, keys);
-	if (is_new)
-		poll_all(engine);
-	return is_new;
+	if (!is_new)
+		return 0;
+	poll_all(engine);
+	if (engine->core != NULL) {
+		core_rekey(engine->core);
+		commit_flush(engine);
+	}
+	return 1;
 }
 
 void engine_waive(struct engine *engine, const char *nodes)

@@ -132,6 +132,13 @@ static inline uint64_t engine_now_ms(const struct engine *engine)
 	return clock_monotonic_ms(&engine->clock);
 }
 
+/* --- engine.c: secrets in the journal; see struct core_ops --- */
+
+void engine_encrypt(void *ctx, uint64_t grant_id, const void *secret,
+		    size_t size, struct writer *writer);
+int engine_decrypt(void *ctx, uint64_t grant_id, const void *bytes, size_t size,
+		   struct writer *writer, struct fairlead_error *ret_error);
+
 /* --- engine_fanout.c: commands to nodes --- */
 
 /* Where the answers go: `owner` of struct fanout_command. */

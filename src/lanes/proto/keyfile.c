@@ -8,11 +8,16 @@
 #include "lanes/proto/keyfile.h"
 
 #include <assert.h>
+#include <endian.h>
+#include <errno.h>
 #include <sodium.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/memory.h"
 #include "lanes/proto/keylines.h"
 
 #define TITLE "fairlead-manager-key"
@@ -265,6 +270,92 @@ void manager_keys_hops(const struct manager_keys *keys,
 	*ret_hops = (struct hop_keys){ .is_manager = true };
 	ret_hops->hop_count = hops_derive(keys, ret_hops->hops);
 	manager_keys_command(keys, &ret_hops->command);
+}
+
+#define NONCE_BYTES crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
+#define TAG_BYTES   crypto_aead_xchacha20poly1305_ietf_ABYTES
+
+_Static_assert(KEY_SECRET_OVERHEAD ==
+			       sizeof(uint32_t) + NONCE_BYTES + TAG_BYTES &&
+		       KEY_SIZE == crypto_aead_xchacha20poly1305_ietf_KEYBYTES,
+	       "a secret of the journal");
+
+/* One nonce for one secret of one grant, so that a row can be made again. */
+static void nonce_derive(const uint8_t key[KEY_SIZE], uint64_t binding,
+			 const void *secret, size_t size,
+			 uint8_t nonce[NONCE_BYTES])
+{
+	crypto_generichash_state state;
+
+	crypto_generichash_init(&state, key, KEY_SIZE, NONCE_BYTES);
+	crypto_generichash_update(&state, (const uint8_t *)&binding,
+				  sizeof(binding));
+	crypto_generichash_update(&state, secret, size);
+	crypto_generichash_final(&state, nonce, NONCE_BYTES);
+}
+
+void manager_keys_encrypt(const struct manager_keys *keys, uint64_t grant_id,
+			  const void *secret, size_t size,
+			  struct writer *writer)
+{
+	const struct manager_key *active = manager_keys_find(keys, KEY_ACTIVE);
+	const uint64_t binding = htole64(grant_id);
+	_auto_(freep) uint8_t *encrypted = memory_alloc(size + TAG_BYTES);
+	uint8_t key[KEY_SIZE], nonce[NONCE_BYTES];
+
+	assert(active != NULL);
+	journal_key_derive(active->seed, key);
+	nonce_derive(key, binding, secret, size, nonce);
+	crypto_aead_xchacha20poly1305_ietf_encrypt(
+		encrypted, NULL, secret, size, (const uint8_t *)&binding,
+		sizeof(binding), NULL, nonce, key);
+	sodium_memzero(key, sizeof(key));
+	write_u32(writer, active->id);
+	write_bytes(writer, nonce, sizeof(nonce));
+	write_bytes(writer, encrypted, size + TAG_BYTES);
+}
+
+int manager_keys_decrypt(const struct manager_keys *keys, uint64_t grant_id,
+			 const void *bytes, size_t size, struct writer *writer,
+			 struct fairlead_error *ret_error)
+{
+	struct reader reader = reader_of(bytes, size);
+	const uint64_t binding = htole64(grant_id);
+	uint32_t id = read_u32(&reader);
+	const uint8_t *nonce = read_bytes(&reader, NONCE_BYTES);
+	const uint8_t *encrypted = read_bytes(&reader, reader.left);
+	const struct manager_key *found = NULL;
+	_auto_(freep) uint8_t *secret = NULL;
+	uint8_t key[KEY_SIZE];
+	int result;
+
+	if (size < KEY_SECRET_OVERHEAD)
+		return error_set(ret_error, -EBADMSG, "its secret is cut");
+	for (size_t i = 0; i < keys->count; i++)
+		if (keys->keys[i].id == id)
+			found = &keys->keys[i];
+	if (found == NULL)
+		return error_set(ret_error, -ENOKEY,
+				 "its secret is encrypted under the manager's "
+				 "key %u, which the key file lacks: put back "
+				 "the file that has it",
+				 id);
+	size -= KEY_SECRET_OVERHEAD;
+	secret = memory_alloc(size + 1);
+	journal_key_derive(found->seed, key);
+	result = crypto_aead_xchacha20poly1305_ietf_decrypt(
+		secret, NULL, NULL, encrypted, size + TAG_BYTES,
+		(const uint8_t *)&binding, sizeof(binding), nonce, key);
+	sodium_memzero(key, sizeof(key));
+	if (result < 0)
+		return error_set(ret_error, -EKEYREJECTED,
+				 "its secret was not encrypted under key %u of "
+				 "the key file: put back the file that the "
+				 "journal was written with",
+				 id);
+	write_bytes(writer, secret, size);
+	sodium_memzero(secret, size);
+	return found->state != KEY_ACTIVE;
 }
 
 /* Add what a node needs of one key. */

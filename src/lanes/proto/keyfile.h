@@ -138,6 +138,23 @@ void manager_keys_hops(const struct manager_keys *keys,
 		       struct hop_keys *ret_hops);
 
 /*
+ * Append a secret of a grant as the journal keeps it: encrypted under the
+ * active key. It has KEY_SECRET_OVERHEAD bytes more.
+ */
+#define KEY_SECRET_OVERHEAD (4 + 24 + 16)
+void manager_keys_encrypt(const struct manager_keys *keys, uint64_t grant_id,
+			  const void *secret, size_t size,
+			  struct writer *writer);
+/*
+ * Append what was encrypted. 0; 1: under another key than the active one.
+ * -ENOKEY: the file lacks the key; -EKEYREJECTED: it has another one of that
+ * id; -EBADMSG; with texts that say what to do.
+ */
+int manager_keys_decrypt(const struct manager_keys *keys, uint64_t grant_id,
+			 const void *bytes, size_t size, struct writer *writer,
+			 struct fairlead_error *ret_error);
+
+/*
  * What a node has to have: active, then staged; of the hop keys the retiring
  * one, too, since nodes get their files one after the other. -EINVAL with a
  * text when name is not the name of a node.

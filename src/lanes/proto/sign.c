@@ -25,6 +25,7 @@
 #define KDF_COMMAND         1
 #define KDF_NODES           2
 #define KDF_HOP             3
+#define KDF_JOURNAL         4
 
 _Static_assert(COMMAND_SIGNED_SIZE + crypto_sign_BYTES == COMMAND_HEADER_SIZE,
 	       "the signature ends the header");
@@ -105,6 +106,12 @@ void hop_key_derive(uint32_t id, const uint8_t seed[KEY_SIZE],
 	ret_key->id = id;
 	crypto_kdf_derive_from_key(ret_key->bytes, KEY_SIZE, KDF_HOP,
 				   KDF_CONTEXT, seed);
+}
+
+void journal_key_derive(const uint8_t seed[KEY_SIZE], uint8_t ret_key[KEY_SIZE])
+{
+	crypto_kdf_derive_from_key(ret_key, KEY_SIZE, KDF_JOURNAL, KDF_CONTEXT,
+				   seed);
 }
 
 const char *command_op_name(unsigned int op)

@@ -85,6 +85,9 @@ void node_key_derive(const struct node_master *master, const char *name,
 void node_key_fini(struct node_key *key);
 void hop_key_derive(uint32_t id, const uint8_t seed[KEY_SIZE],
 		    struct hop_key *ret_key);
+/* Of secrets in the manager's journal. */
+void journal_key_derive(const uint8_t seed[KEY_SIZE],
+			uint8_t ret_key[KEY_SIZE]);
 
 /* --- commands --- */
 

@@ -189,6 +189,9 @@ int core_start(struct core *core, uint64_t epoch, bool is_recovery,
 	/* An answer to an earlier core is for none of these. */
 	core->next_fanout_id = epoch << 32 | 1;
 	result = core_loaded(core, ret_error);
+	if (result == 0 && core->secret_error.code != 0 && !is_recovery)
+		result = error_set(ret_error, core->secret_error.code, "%s",
+				   core->secret_error.text);
 	if (result == 0)
 		result = config_nodes_start(core, core->configured_nodes,
 					    ret_error);

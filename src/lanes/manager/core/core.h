@@ -183,6 +183,18 @@ struct core_ops {
 	void (*outside)(void *ctx, const struct core_outside_request *request);
 	/* Query a node that is up soon (core_observe). */
 	void (*look)(void *ctx, const char *node);
+	/* Append a secret of a grant as the journal keeps it, encrypted. */
+	void (*encrypt)(void *ctx, uint64_t grant_id, const void *secret,
+			size_t size, struct writer *writer);
+	/*
+	 * Append what was encrypted. 0; 1: it is to be encrypted again, under
+	 * another key (core_rekey); or an error with a text, which is that of
+	 * core_start. NULL: secrets stay encrypted, since the core is never
+	 * started.
+	 */
+	int (*decrypt)(void *ctx, uint64_t grant_id, const void *bytes,
+		       size_t size, struct writer *writer,
+		       struct fairlead_error *ret_error);
 	/*
 	 * Append the secrets, sealed to the nodes. They give the same bytes
 	 * each time, while the nodes have the same keys.
@@ -225,7 +237,7 @@ int core_load(struct core *core, const struct store_row *row,
  * operator asks for it: every identifier counts as used until each configured
  * node has registered or was waived; grant ids jump. A recovery that was
  * under way goes on in any case. -EBADMSG: the rows contradict each other;
- * -EINVAL as in core_load.
+ * -EINVAL as in core_load; where it is no recovery, the error of ops->decrypt.
  */
 int core_start(struct core *core, uint64_t epoch, bool is_recovery,
 	       struct fairlead_error *ret_error);
@@ -242,6 +254,9 @@ void core_tick(struct core *core);
  */
 int core_configure(struct core *core, const struct core_config *config,
 		   char **ret_changes, struct fairlead_error *ret_error);
+
+/* Encrypt the secrets in the journal again. */
+void core_rekey(struct core *core);
 
 /* How a request of ops->outside has ended. */
 struct outside_end; /* core/outside.h */

@@ -33,10 +33,22 @@ static struct fairlead_outside terms(const struct core *core, uint8_t driver)
 
 /* --- what the table gives out --- */
 
+/* Since when it is in its state, which may be before the start. */
+static uint64_t since_us(const struct core *core,
+			 const struct outside_item *item)
+{
+	uint64_t age_us = outside_age_ms(item, core_now_ms(core)) * 1000;
+	uint64_t now_us = clock_wall_us(core->clock);
+
+	return age_us < now_us ? now_us - age_us : 0;
+}
+
 static void on_store(void *ctx, const struct outside_item *item)
 {
 	const struct core_outside *outside = ctx;
 	struct core *core = outside->core;
+	struct outside_item stored = *item;
+	struct writer sealed = { 0 };
 	struct writer writer = writer_borrow(&core->scratch);
 	struct store_row row = {
 		.table = STORE_OUTSIDE,
@@ -45,11 +57,19 @@ static void on_store(void *ctx, const struct outside_item *item)
 		.key = driver_name(outside),
 	};
 
-	record_encode_outside(item, clock_wall_us(core->clock), &writer);
+	if (item->secret_size > 0) {
+		core->ops->encrypt(core->ops_ctx, item->grant_id, item->secret,
+				   item->secret_size, &sealed);
+		memory_check(sealed.result);
+		stored.secret = sealed.data;
+		stored.secret_size = (uint32_t)sealed.size;
+	}
+	record_encode_outside(&stored, since_us(core, item), &writer);
 	row.body = writer.data;
 	row.size = writer.size;
 	core->ops->store(core->ops_ctx, &row);
 	writer_return(&core->scratch, &writer);
+	writer_fini(&sealed);
 }
 
 static void on_erase(void *ctx, uint64_t grant_id)
@@ -198,19 +218,48 @@ void core_outside_fini(struct core *core)
 		outside_fini(&core->outsides[i].table);
 }
 
+/*
+ * The secret of a row becomes readable. Where it does not, an ordinary start is
+ * refused, and a recovery does without: a job that is not applied yet asks for
+ * the reservation again, which is taken over.
+ */
+static void secret_open(struct core *core, struct outside_item *item)
+{
+	const struct job *job = jobs_find(&core->jobs, item->grant_id);
+	struct writer secret = { .limit = OUTSIDE_SECRET_MAX };
+	struct fairlead_error error = { 0 };
+	int result;
+
+	if (item->secret_size == 0 || core->ops->decrypt == NULL)
+		return;
+	result = core->ops->decrypt(core->ops_ctx, item->grant_id, item->secret,
+				    item->secret_size, &secret, &error);
+	if (result < 0)
+		error_set(&core->secret_error, result,
+			  "the external reservation of grant %" PRIu64
+			  ": %s; if there is none, restart with --recover",
+			  item->grant_id, error.text);
+	core->is_rekey_due |= result != 0;
+	if (result < 0 && job != NULL && job->state == JOB_RESERVED)
+		item->state = OUTSIDE_WANTED;
+	free(item->secret);
+	item->secret_size = (uint32_t)secret.size;
+	item->secret = writer_take(&secret, NULL);
+}
+
 int core_outside_load(struct core *core, const struct store_row *row,
 		      struct fairlead_error *error)
 {
 	uint8_t driver = interconnect_find(&core->interconnects, row->key);
 	uint64_t now_us = clock_wall_us(core->clock);
-	uint64_t since_us;
+	uint64_t from_us;
 	struct outside_item item;
 	int result = record_decode_outside(row->id, row->body, row->size, &item,
-					   &since_us, error);
+					   &from_us, error);
 
 	if (result < 0)
 		return result;
-	item.age_ms = since_us < now_us ? (now_us - since_us) / 1000 : 0;
+	item.age_ms = from_us < now_us ? (now_us - from_us) / 1000 : 0;
 	if (driver == DRIVER_NONE)
 		result =
 			error_set(error, -EINVAL,
@@ -225,6 +274,8 @@ int core_outside_load(struct core *core, const struct store_row *row,
 	else if (item.state != OUTSIDE_OVER &&
 		 jobs_find(&core->jobs, item.grant_id) == NULL)
 		result = error_set(error, -EBADMSG, "there is no such job");
+	if (result == 0)
+		secret_open(core, &item);
 	if (result == 0 &&
 	    outside_load(&core->outsides[driver].table, &item) < 0)
 		result = error_set(error, -EBADMSG, "it is there twice");
@@ -247,6 +298,19 @@ void core_outside_start(struct core *core)
 			outside_start(table, core_now_ms(core),
 				      terms(core, i).wait_ms);
 	}
+	if (core->is_rekey_due)
+		core_rekey(core);
+}
+
+void core_rekey(struct core *core)
+{
+	const struct outside_item *item, *next;
+
+	for (size_t i = 0; i < CORE_DRIVERS_MAX; i++)
+		HASH_ITER (hh, core->outsides[i].table.items, item, next)
+			if (item->state <= OUTSIDE_HELD)
+				on_store(&core->outsides[i], item);
+	core->is_rekey_due = false;
 }
 
 uint64_t core_outside_deadline_ms(const struct core *core)

@@ -27,6 +27,7 @@
 #define OUTSIDE_REQUEST_MAX 255  /* bytes of what a driver asks for */
 #define OUTSIDE_REASON_MAX  511  /* bytes */
 #define OUTSIDE_SECRET_MAX  8192 /* bytes */
+#define OUTSIDE_SEALED_MAX  8256 /* bytes; a secret in the journal */
 #define OUTSIDE_IN_FLIGHT   16   /* requests at once */
 
 enum outside_state {
@@ -59,8 +60,8 @@ struct outside_item {
 	bool is_lost;  /* it was held, and has vanished */
 	bool is_fatal; /* without it the job fails */
 	char *request;
-	char *reason; /* why it was refused */
-	uint8_t *secret;
+	char *reason;    /* why it was refused */
+	uint8_t *secret; /* in the row encrypted */
 	uint32_t secret_size;
 
 	/* Not in the row. */

@@ -170,7 +170,7 @@ int record_decode_outside(uint64_t grant_id, const void *body, size_t size,
 	*ret_since_us = read_u64(&reader);
 	item.request = read_text_alloc(&reader, OUTSIDE_REQUEST_MAX);
 	item.reason = read_text_alloc(&reader, OUTSIDE_REASON_MAX);
-	secret = read_blob(&reader, OUTSIDE_SECRET_MAX, &secret_size);
+	secret = read_blob(&reader, OUTSIDE_SEALED_MAX, &secret_size);
 	result = record_check(&reader,
 			      item.request != NULL && item.reason != NULL &&
 				      item.state < OUTSIDE_STATE_COUNT &&

@@ -143,6 +143,8 @@ struct core {
 
 	struct interconnects interconnects;
 	struct core_outside outsides[CORE_DRIVERS_MAX];
+	bool is_rekey_due;                  /* a secret was under another key */
+	struct fairlead_error secret_error; /* one cannot be read; code 0 */
 	struct nodes nodes;
 	struct jobs jobs;
 	struct tombstones tombstones;

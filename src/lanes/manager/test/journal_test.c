@@ -12,12 +12,15 @@
 #include <string.h>
 
 #include "lanes/driver/driver.h"
+#include "lanes/manager/core/outside.h"
+#include "lanes/manager/core/test/fake_driver.h"
 #include "lanes/manager/store/row.h"
 #include "sim/clock.h"
 #include "sim/disk.h"
 #include "sim/rng.h"
 
 #define HALTED_EPOCH 9 /* of the manager that a node had met */
+#define TOKEN        "a session token of the fabric manager"
 
 struct bench {
 	struct sim_rng rng;
@@ -31,6 +34,8 @@ struct bench {
 	void *arg;
 	unsigned int replay_count;
 	int replay_result;
+	uint64_t make_id; /* the last request to make a reservation */
+	struct fairlead_error error;
 };
 
 /* --- what the engine asks for --- */
@@ -84,6 +89,14 @@ static const char *on_store_error(void *ctx)
 	return "the disk says no";
 }
 
+static void on_outside(void *ctx, const struct core_outside_request *request)
+{
+	struct bench *bench = ctx;
+
+	if (request->verb == OUTSIDE_MAKE)
+		bench->make_id = request->id;
+}
+
 /* --- managers --- */
 
 static void engine_make(struct bench *bench)
@@ -92,8 +105,9 @@ static void engine_make(struct bench *bench)
 					     .close = on_close };
 	static const struct store_ops stores = { .commit = on_commit };
 	static const struct engine_ops ops = { .replay = on_replay,
-					       .store_error = on_store_error };
-	static struct core_driver_config drivers[1];
+					       .store_error = on_store_error,
+					       .outside = on_outside };
+	static struct core_driver_config drivers[2];
 	static const struct engine_config config = {
 		.core = { .nodes = "n[0-3]",
 			  .interconnect = "none",
@@ -101,7 +115,7 @@ static void engine_make(struct bench *bench)
 			  .revoke_timeout_ms = 1000,
 			  .events_keep = 10,
 			  .drivers = drivers,
-			  .driver_count = 1 },
+			  .driver_count = 2 },
 		.cluster = "test",
 	};
 	const struct engine_options options = {
@@ -118,6 +132,7 @@ static void engine_make(struct bench *bench)
 	struct fairlead_error error = { 0 };
 
 	drivers[0].driver = driver_find("none");
+	drivers[1].driver = &fake_driver;
 	if (engine_create(&options, &bench->engine, &error) < 0)
 		fail_msg("%s", error.text);
 }
@@ -135,19 +150,18 @@ static int manager_start(struct bench *bench, bool is_recovery)
 		.is_recovery = is_recovery,
 	};
 	static const struct round_ops rounds = { .group_drop = on_group_drop };
-	struct fairlead_error error = { 0 };
 	uint64_t epoch;
 	int result;
 
-	if (store_open("/journal", &options, &bench->store, &error) < 0)
-		fail_msg("%s", error.text);
+	if (store_open("/journal", &options, &bench->store, &bench->error) < 0)
+		fail_msg("%s", bench->error.text);
 	engine_make(bench);
 	result = journal_begin(bench->store, is_recovery, bench->engine, &epoch,
-			       &error);
+			       &bench->error);
 	if (result == 0)
 		result = engine_start(bench->engine,
 				      (struct round_seam){ &rounds, bench },
-				      epoch, is_recovery, &error);
+				      epoch, is_recovery, &bench->error);
 	return result;
 }
 
@@ -277,6 +291,158 @@ static void a_recovery_that_is_over_does_not_begin_again(void **state)
 	manager_stop(bench);
 }
 
+/* --- secrets --- */
+
+static void commit_all(struct bench *bench)
+{
+	while (bench->batch != NULL)
+		commit_end(bench, 0);
+}
+
+/* A grant whose external reservation is held. */
+static void hold(struct bench *bench)
+{
+	static const char request[] =
+		"{\"v\":1,\"id\":1,\"op\":\"reserve\",\"request\":{\"key\":"
+		"\"a/1/0\",\"uid\":1000,\"gid\":1000,\"nodes\":\"n0\","
+		"\"interconnect\":\"fake\",\"options\":\"trees=8\"}}";
+	const struct outside_end end = {
+		.is_reached = true,
+		.text = "",
+		.secret = (const uint8_t *)TOKEN,
+		.secret_size = strlen(TOKEN),
+	};
+
+	engine_client_opened(bench->engine, 1, 0, false);
+	engine_client_received(bench->engine, 1, request, strlen(request));
+	commit_all(bench);
+	assert_true(bench->make_id != 0);
+	engine_outside_done(bench->engine, bench->make_id, &end);
+	commit_all(bench);
+}
+
+/* The journal's files have these bytes somewhere. */
+static bool is_in_journal(struct bench *bench, const char *text)
+{
+	static const char *const paths[] = { "/journal/journal.db",
+					     "/journal/journal.db-wal" };
+	bool is_there = false;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct sim_file *file;
+		uint8_t *bytes;
+		int64_t size;
+
+		if (sim_file_open(bench->disk, paths[i], false, &file) < 0)
+			continue;
+		size = sim_file_size(file);
+		bytes = calloc(1, (size_t)size + 1);
+		assert_int_equal(sim_file_read(file, 0, bytes, (size_t)size),
+				 size);
+		is_there |=
+			memmem(bytes, (size_t)size, text, strlen(text)) != NULL;
+		free(bytes);
+		sim_file_close(file);
+	}
+	return is_there;
+}
+
+static void assert_no_token(struct bench *bench)
+{
+	assert_true(is_in_journal(bench, "trees=8"));
+	assert_false(is_in_journal(bench, "a session"));
+	assert_false(is_in_journal(bench, "fabric manager"));
+}
+
+static int keep_key_id(void *arg, const struct store_row *row)
+{
+	/* Of the blob at the end, which begins with it. */
+	const uint8_t *bytes = (const uint8_t *)row->body + row->size -
+			       strlen(TOKEN) - KEY_SECRET_OVERHEAD;
+	struct reader reader = reader_of(bytes, sizeof(uint32_t));
+
+	*(uint32_t *)arg = read_u32(&reader);
+	return 0;
+}
+
+/* Of the only secret. */
+static uint32_t key_id(struct bench *bench)
+{
+	uint32_t id = 0;
+
+	assert_int_equal(store_scan(bench->store, STORE_OUTSIDE, keep_key_id,
+				    &id, NULL),
+			 0);
+	return id;
+}
+
+static void a_session_token_is_not_in_the_journal(void **state)
+{
+	struct bench *bench = *state;
+
+	assert_int_equal(manager_start(bench, false), 0);
+	hold(bench);
+	assert_no_token(bench);
+	assert_int_equal(key_id(bench), 1);
+	manager_stop(bench);
+	assert_no_token(bench);
+	assert_int_equal(manager_start(bench, false), 0);
+}
+
+static void it_moves_to_a_new_key(void **state)
+{
+	struct bench *bench = *state;
+	struct rng_seam rng = sim_rng_seam(&bench->rng);
+
+	assert_int_equal(manager_start(bench, false), 0);
+	hold(bench);
+	assert_int_equal(manager_keys_rotate(&bench->keys, &rng, NULL), 0);
+	assert_int_equal(engine_rekey(bench->engine, &bench->keys, NULL), 1);
+	commit_all(bench);
+	assert_int_equal(key_id(bench), 1);
+	assert_int_equal(manager_keys_activate(&bench->keys, NULL), 0);
+	assert_int_equal(engine_rekey(bench->engine, &bench->keys, NULL), 1);
+	commit_all(bench);
+	assert_int_equal(key_id(bench), 2);
+	manager_stop(bench);
+	assert_int_equal(manager_keys_retire(&bench->keys, NULL), 0);
+	assert_int_equal(manager_start(bench, false), 0);
+	commit_all(bench);
+	/* A manager that was down meanwhile does the same when it starts. */
+	assert_int_equal(manager_keys_rotate(&bench->keys, &rng, NULL), 0);
+	assert_int_equal(manager_keys_activate(&bench->keys, NULL), 0);
+	manager_stop(bench);
+	assert_int_equal(manager_start(bench, false), 0);
+	commit_all(bench);
+	assert_int_equal(key_id(bench), 3);
+	assert_no_token(bench);
+}
+
+static void a_key_that_is_not_there_is_named(void **state)
+{
+	struct bench *bench = *state;
+	struct rng_seam rng = sim_rng_seam(&bench->rng);
+	struct manager_keys old;
+
+	assert_int_equal(manager_start(bench, false), 0);
+	hold(bench);
+	manager_stop(bench);
+	old = bench->keys;
+	bench->keys.keys[0].id = 9;
+	assert_int_equal(manager_start(bench, false), -ENOKEY);
+	assert_non_null(strstr(bench->error.text, "grant 1"));
+	assert_non_null(strstr(bench->error.text, "key 1, which the key file "
+						  "lacks: put back"));
+	manager_stop(bench);
+	manager_keys_create(&rng, &bench->keys);
+	assert_int_equal(manager_start(bench, false), -EKEYREJECTED);
+	assert_non_null(strstr(bench->error.text, "put back the file"));
+	manager_stop(bench);
+	bench->keys = old;
+	assert_int_equal(manager_start(bench, false), 0);
+	manager_keys_fini(&old);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -284,6 +450,9 @@ int main(void)
 		TEST(a_start_after_a_halt_is_refused),
 		TEST(a_recovery_goes_on_when_its_first_commit_fails),
 		TEST(a_recovery_that_is_over_does_not_begin_again),
+		TEST(a_session_token_is_not_in_the_journal),
+		TEST(it_moves_to_a_new_key),
+		TEST(a_key_that_is_not_there_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -498,6 +498,41 @@ static void secrets_are_wiped(void **state)
 	assert_true(sodium_is_zero((const uint8_t *)&node, sizeof(node)));
 }
 
+/* --- secrets of the journal --- */
+
+static void journal_secret_is_bound_to_its_grant(void **state)
+{
+	struct sim_rng rng;
+	struct writer sealed = { 0 }, secret = { 0 };
+	struct manager_keys keys;
+
+	sim_rng_init(&rng, 1);
+	keys = created(&rng);
+	manager_keys_encrypt(&keys, 17, "secret", 6, &sealed);
+	assert_int_equal(sealed.size, 6 + KEY_SECRET_OVERHEAD);
+	assert_int_equal(manager_keys_decrypt(&keys, 17, sealed.data,
+					      sealed.size, &secret, NULL),
+			 0);
+	assert_int_equal(secret.size, 6);
+	assert_memory_equal(secret.data, "secret", 6);
+	assert_int_equal(manager_keys_decrypt(&keys, 18, sealed.data,
+					      sealed.size, &secret, NULL),
+			 -EKEYREJECTED);
+	for (size_t i = 0; i < sealed.size; i++) {
+		sealed.data[i] ^= 1;
+		assert_true(manager_keys_decrypt(&keys, 17, sealed.data,
+						 sealed.size, &secret,
+						 NULL) < 0);
+		sealed.data[i] ^= 1;
+		assert_true(manager_keys_decrypt(&keys, 17, sealed.data, i,
+						 &secret, NULL) < 0);
+	}
+	assert_int_equal(secret.size, 6);
+	writer_fini(&sealed);
+	writer_fini(&secret);
+	manager_keys_fini(&keys);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -516,6 +551,7 @@ int main(void)
 		cmocka_unit_test(node_file_leaves_the_retiring_key_out),
 		cmocka_unit_test(hop_keys_of_neighbouring_steps_fit),
 		cmocka_unit_test(node_file_needs_the_name_of_a_node),
+		cmocka_unit_test(journal_secret_is_bound_to_its_grant),
 		cmocka_unit_test(secrets_are_wiped),
 	};
 

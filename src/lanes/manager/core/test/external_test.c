@@ -10,6 +10,7 @@
 #include "lanes/manager/core/out.h"
 #include "lanes/manager/core/test/fake_driver.h"
 #include "lanes/manager/core/test/fixture.h"
+#include "lanes/manager/core/test/journal.h"
 
 static uint64_t reserved(struct fixture *f, const char *options)
 {
@@ -383,6 +384,107 @@ static void metrics_have_debts_and_times(void **state)
 	writer_fini(&out);
 }
 
+/* The row of the grant's external reservation. */
+static const struct journal_row *outside_row(struct fixture *f, uint64_t id)
+{
+	const struct journal_row *row, *next;
+
+	HASH_ITER (hh, f->journal, row, next)
+		if (row->table == STORE_OUTSIDE && row->id == id)
+			return row;
+	fail();
+	return NULL;
+}
+
+static void a_secret_is_in_the_journal_encrypted(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = reserved(f, "trees=8");
+	const struct journal_row *row;
+
+	outside_end(f, open_outside(f, OUTSIDE_MAKE), 0, "TOKEN");
+	row = outside_row(f, id);
+	assert_null(memmem(row->body, row->size, "TOKEN", 5));
+	assert_non_null(
+		memmem(row->body, row->size, "\0\xd4\xcf\xcb\xc5\xce", 6));
+	fixture_restart(f);
+	nodes_up(f, 2);
+	apply(f, id);
+	assert_contains(open_fanout(f)->sealed, "NEKOT");
+}
+
+static void a_new_key_encrypts_it_again(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = reserved(f, "trees=8");
+	const struct journal_row *row;
+
+	outside_end(f, open_outside(f, OUTSIDE_MAKE), 0, "TOKEN");
+	f->key = 1;
+	core_rekey(f->core);
+	row = outside_row(f, id);
+	assert_non_null(memmem(row->body, row->size, "\1\xd5\xce", 3));
+	/* Or by the next start, where the manager was down meanwhile. */
+	f->key = 2;
+	fixture_restart(f);
+	row = outside_row(f, id);
+	assert_non_null(memmem(row->body, row->size, "\2\xd6\xcd", 3));
+	nodes_up(f, 2);
+	apply(f, id);
+	assert_contains(open_fanout(f)->sealed, "NEKOT");
+}
+
+static void without_its_key_there_is_no_start(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = reserved(f, "trees=8");
+	struct fairlead_error error;
+
+	f->key = 1;
+	outside_end(f, open_outside(f, OUTSIDE_MAKE), 0, "TOKEN");
+	f->key = 0;
+	core_destroy(take_ptr(f->core));
+	assert_int_equal(fixture_start(f, false, &error), -ENOKEY);
+	assert_contains(error.text, "grant 1: key 1 is not there");
+	assert_contains(error.text, "--recover");
+	f->key = 1;
+	assert_int_equal(fixture_start(f, false, &error), 0);
+	/* A debt has no secret any more. */
+	f->key = 1;
+	release_id(f, id);
+	f->key = 0;
+	fixture_restart(f);
+	assert_int_equal(open_outside(f, OUTSIDE_DROP)->grant_id, id);
+}
+
+static void a_recovery_does_without_its_key(void **state)
+{
+	struct fixture *f = *state;
+	struct fairlead_error error;
+	uint64_t id = reserved(f, "trees=8");
+	uint64_t running;
+
+	f->key = 1;
+	outside_end(f, open_outside(f, OUTSIDE_MAKE), 0, "TOKEN");
+	assert_int_equal(reserve(f, "slurm/2/0", "n0", "trees=8"), 0);
+	running = last_grant(f);
+	outside_end(f, open_outside(f, OUTSIDE_MAKE), 0, "TOKEN");
+	apply(f, running);
+	answer_all(f, open_fanout(f), 0, "");
+	f->key = 0;
+	core_destroy(take_ptr(f->core));
+	assert_int_equal(fixture_start(f, true, &error), 0);
+	/* The nodes of the running job have it. */
+	assert_external(f, running, "held", false, "");
+	assert_int_equal(open_outside(f, OUTSIDE_MAKE)->grant_id, id);
+	outside_end(f, open_outside(f, OUTSIDE_MAKE), 0, "TOKEN");
+	assert_null(open_outside(f, OUTSIDE_MAKE));
+	fixture_restart(f);
+	nodes_up(f, 2);
+	apply(f, id);
+	assert_contains(open_fanout(f)->sealed, "NEKOT");
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
@@ -401,6 +503,10 @@ int main(void)
 		TEST(what_was_never_given_is_left_alone),
 		TEST(what_no_job_has_is_released),
 		TEST(an_interconnect_with_debts_stays_on),
+		TEST(a_secret_is_in_the_journal_encrypted),
+		TEST(a_new_key_encrypts_it_again),
+		TEST(without_its_key_there_is_no_start),
+		TEST(a_recovery_does_without_its_key),
 		TEST(explain_says_what_became_of_it),
 		TEST(explain_says_why_it_was_refused),
 		TEST(status_shows_the_fabric_manager),

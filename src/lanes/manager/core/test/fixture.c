@@ -177,6 +177,33 @@ static void on_seal(void *ctx, const struct core_secrets *secrets,
 		write_u8(writer, secrets->packed[i - 1]);
 }
 
+/* The number of the key, and the bytes turned by it. */
+static void on_encrypt(void *ctx, uint64_t grant_id, const void *secret,
+		       size_t size, struct writer *writer)
+{
+	const struct fixture *fixture = ctx;
+	const uint8_t *bytes = secret;
+
+	write_u8(writer, fixture->key);
+	for (size_t i = 0; i < size; i++)
+		write_u8(writer, bytes[i] ^ (0x80 | fixture->key));
+}
+
+static int on_decrypt(void *ctx, uint64_t grant_id, const void *bytes,
+		      size_t size, struct writer *writer,
+		      struct fairlead_error *ret_error)
+{
+	const struct fixture *fixture = ctx;
+	const uint8_t *sealed = bytes;
+
+	if (sealed[0] > fixture->key)
+		return error_set(ret_error, -ENOKEY, "key %u is not there",
+				 sealed[0]);
+	for (size_t i = 1; i < size; i++)
+		write_u8(writer, sealed[i] ^ (0x80 | sealed[0]));
+	return sealed[0] < fixture->key;
+}
+
 static const struct core_ops ops = {
 	.store = on_store,
 	.reply = on_reply,
@@ -186,6 +213,8 @@ static const struct core_ops ops = {
 	.notify = on_notify,
 	.look = on_look,
 	.outside = on_outside,
+	.encrypt = on_encrypt,
+	.decrypt = on_decrypt,
 	.seal = on_seal,
 };
 

@@ -96,6 +96,7 @@ struct fixture {
 	uint8_t boots[10];      /* of n0 to n9 */
 	const char *places[10]; /* that they tell for `fake`; NULL: none */
 
+	uint8_t key; /* that secrets in the journal are encrypted under */
 	struct journal_row *journal;
 	size_t row_count; /* that the core has given out */
 	bool is_failing;  /* commits fail: rows and what follows are lost */
