@@ -148,4 +148,57 @@ vanished() {
 wait_for vanished
 fairlead release "$lost"
 
+# As libfabric does: a tree with the token and the step of the environment. It
+# is never closed, as by a program that aborts.
+cat >"$work/tree" <<'END'
+#!/bin/sh
+exec curl -sS --cacert "$FI_CXI_COLL_FABRIC_MGR_CACERT" -H 'charset: utf-8' \
+	-H "Authorization: Bearer $FI_CXI_COLL_MCAST_TOKEN" \
+	-H 'Content-Type: application/json' -H 'Accept: application/json' \
+	-d "{\"macs\":[\"0:00:$1\",\"0:00:$2\"],\"vni\": ${SLINGSHOT_VNIS%%,*},\"timeout\":20000000,\"jobID\":\"$FI_CXI_COLL_JOB_ID\",\"jobStepID\":\"$FI_CXI_COLL_JOB_STEP_ID\"}" \
+	"$FI_CXI_COLL_FABRIC_MGR_URL"
+END
+chmod 755 "$work/tree"
+
+steps() { # the steps that have trees, in a line
+	fm dump | gojq -r '[.jobs[].jobSteps | keys[]] | join(" ")'
+}
+
+it 'C1 C2 C3 T6: the trees of an inner run are deleted after it, those of others stay'
+cat >"$work/inner" <<END
+#!/bin/sh
+[ "\$FAIRLEAD_RANK" = 0 ] || exec flock -s $work/go true
+$work/tree 10 11 || exit 1
+fairlead run --inherit -n 1 -- $work/tree 12 13 || exit 1
+echo made
+exec flock -s $work/go true
+END
+chmod 755 "$work/inner"
+exec 9>"$work/go"
+flock 9
+fairlead run -N 2 -o hwcoll=on -- "$work/inner" >"$work/inner.out" 2>&1 9>&- &
+inner=$!
+wait_for grep -q made "$work/inner.out"
+is_only_outer() {
+	[ "$(steps)" = 0 ]
+}
+wait_for is_only_outer
+grep -q 'op=patch status=200' "$FAIRLEAD_CLUSTER/manager/log/softfm.log"
+is "$(grep -o '"mcastID"' "$work/inner.out" | wc -l)" 2 'trees that were made'
+
+it 'C4: one by one, where the fabric manager refuses a PATCH to the token'
+flock -u 9
+wait "$inner"
+flock 9
+fm fault op=patch status=403
+: >"$work/inner.out"
+fairlead run -N 2 -o hwcoll=on -- "$work/inner" >"$work/inner.out" 2>&1 9>&- &
+inner=$!
+wait_for grep -q made "$work/inner.out"
+wait_for is_only_outer
+grep -q 'op=untree status=200' "$FAIRLEAD_CLUSTER/manager/log/softfm.log"
+flock -u 9
+wait "$inner"
+expect_names emulated emulated-77777 emulated-g07 emulated-g7x other-g7
+
 story_end

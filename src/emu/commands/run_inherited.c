@@ -14,6 +14,14 @@
 #include "lanes/cli/inherit.h"
 #include "emu/cluster/launch.h"
 
+#define STEP "FI_CXI_COLL_JOB_STEP_ID"
+
+/* Installed, and built. */
+static const char *const cleaners[] = {
+	"fairlead-step-clean",
+	"../../lanes/plugin/common/fairlead-step-clean",
+};
+
 struct tasks {
 	struct cli *cli;
 	const json_t *variables;
@@ -37,6 +45,43 @@ static void set_number(const char *name, uint64_t number)
 
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
 	setenv(name, text, 1);
+}
+
+/*
+ * The step of this run: that of the outer job, and what no other run in it has.
+ * Nothing where the job has no multicast trees.
+ */
+static void step_set(json_t *variables)
+{
+	const char *outer = getenv(STEP);
+
+	if (json_is_string(json_object_get(variables, "FI_CXI_COLL_JOB_ID")))
+		memory_check(json_object_set_new(
+			variables, STEP,
+			memory_have(json_sprintf("%s/%ld",
+						 outer != NULL ? outer : "0",
+						 (long)getpid()))));
+}
+
+/* Delete the trees that the tasks have left, in the background. */
+static void step_clean(const json_t *variables)
+{
+	const char *step = json_string_value(json_object_get(variables, STEP));
+	char own[4096];
+	ssize_t size = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+	if (size < 0 || step == NULL || fork() != 0)
+		return;
+	own[size] = '\0';
+	*strrchr(own, '/') = '\0';
+	setsid();
+	for (size_t i = 0; i < sizeof(cleaners) / sizeof(cleaners[0]); i++) {
+		_auto_(freep) char *path =
+			memory_format("%s/%s", own, cleaners[i]);
+
+		execl(path, path, "--step", step, (char *)NULL);
+	}
+	_exit(EXIT_CANNOT_RUN);
 }
 
 /* In the task. It does not outlive who waits for it. */
@@ -187,8 +232,11 @@ int run_inherited(struct cli *cli)
 				"pass on");
 	if (code != EXIT_DONE)
 		return code;
+	step_set(variables);
 	pids = memory_array(count, sizeof(*pids));
 	tasks.pids = pids;
 	tasks.count = count;
-	return run_all(&tasks);
+	code = run_all(&tasks);
+	step_clean(variables);
+	return code;
 }

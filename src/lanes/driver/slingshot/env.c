@@ -29,6 +29,9 @@
 #include "lanes/driver/slingshot/hwcoll.h"
 #include "lanes/driver/slingshot/slingshot.h"
 
+/* Of programs whose launcher sets none: without one libfabric writes "(null)". */
+#define STEP_DEFAULT "0"
+
 /* Numbers of ten digits, or names of 13 bytes, and a comma each. */
 #define LIST_TEXT_MAX (SLINGSHOT_DEVICES_MAX * NIC_NAME_MAX)
 
@@ -97,6 +100,7 @@ int hwcoll_record(const struct fairlead_lane *lane,
 					 names[i]);
 		variables_add(record, names[i], value);
 	}
+	variables_add(record, HWCOLL_STEP, STEP_DEFAULT);
 	value = next_value(&at, end, HWCOLL_CACERT);
 	if (value != NULL && access(value, R_OK) == 0)
 		variables_add(record, HWCOLL_CACERT, value);
@@ -112,10 +116,11 @@ static const char *const *names_of(const struct fairlead_record *record)
 {
 	static const char *const plain[] = { SLINGSHOT_VARIABLES, NULL };
 	static const char *const trees[] = { SLINGSHOT_VARIABLES,
-					     HWCOLL_VARIABLES, NULL };
+					     HWCOLL_VARIABLES, HWCOLL_STEP,
+					     NULL };
 	static const char *const all[] = { SLINGSHOT_VARIABLES,
-					   HWCOLL_VARIABLES, HWCOLL_CACERT,
-					   NULL };
+					   HWCOLL_VARIABLES, HWCOLL_STEP,
+					   HWCOLL_CACERT, NULL };
 
 	if (record->size > sizeof(record->bytes) || record->size == 0 ||
 	    record->bytes[record->size - 1] != '\0' ||

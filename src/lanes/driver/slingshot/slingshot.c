@@ -9,7 +9,7 @@
 #include "lanes/driver/slingshot/policy.h"
 
 const char *const slingshot_variables[] = {
-	SLINGSHOT_VARIABLES, HWCOLL_VARIABLES, HWCOLL_CACERT, HWCOLL_STEP, NULL,
+	SLINGSHOT_VARIABLES, HWCOLL_VARIABLES, HWCOLL_STEP, HWCOLL_CACERT, NULL,
 };
 
 const struct fairlead_driver slingshot_driver = {

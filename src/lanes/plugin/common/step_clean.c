@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fairlead-step-clean: delete the multicast trees of a step, with the token of
+ * its job. Launchers run it at the end of each step and of each inner job,
+ * since programs leave their trees behind. It reads the job's variables, so
+ * that the token is in no argument, and ends in time whatever the fabric
+ * manager does.
+ *
+ * One PATCH is enough, if the fabric manager allows it to the token; else the
+ * trees are read and deleted one by one.
+ */
+#include <curl/curl.h>
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/bytes.h"
+#include "base/memory.h"
+
+#define REPLY_MAX         (1u << 20) /* bytes */
+#define TIMEOUT_DEFAULT_S 10
+#define TIMEOUT_MAX_S     3600
+#define MULTICASTS        "/multicasts"
+#define EXIT_USAGE        2
+
+static const char usage[] =
+	"usage: fairlead-step-clean [--step ID] [--timeout SECONDS]\n"
+	"\n"
+	"Deletes the multicast trees of a step: FI_CXI_COLL_JOB_STEP_ID, or "
+	"--step.\n";
+
+struct cleaning {
+	CURL *easy;
+	struct curl_slist *headers;
+	const char *job, *step, *token, *url;
+	time_t end_s; /* monotonic */
+	char *body;
+	struct writer reply;
+	long status;
+};
+
+static time_t now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
+{
+	struct cleaning *cleaning = ctx;
+
+	size *= count;
+	if (size > REPLY_MAX - cleaning->reply.size)
+		return 0;
+	write_bytes(&cleaning->reply, bytes, size);
+	return size;
+}
+
+/* The status is in cleaning->status. False: there was no answer. */
+static bool ask(struct cleaning *cleaning, const char *method, const char *url,
+		const char *body)
+{
+	time_t left_s = cleaning->end_s - now_s();
+	CURL *easy = cleaning->easy;
+	CURLcode code;
+
+	writer_fini(&cleaning->reply);
+	cleaning->reply = (struct writer){ 0 };
+	cleaning->status = 0;
+	if (left_s <= 0) {
+		fprintf(stderr, "fairlead-step-clean: no time is left\n");
+		return false;
+	}
+	curl_easy_setopt(easy, CURLOPT_URL, url);
+	curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)left_s);
+	curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body != NULL ? body : "");
+	if (body == NULL)
+		curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+	code = curl_easy_perform(easy);
+	memory_check(cleaning->reply.result);
+	if (code != CURLE_OK) {
+		fprintf(stderr, "fairlead-step-clean: no answer from %s: %s\n",
+			url, curl_easy_strerror(code));
+		return false;
+	}
+	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &cleaning->status);
+	return true;
+}
+
+static bool is_done(const struct cleaning *cleaning)
+{
+	return (cleaning->status >= 200 && cleaning->status < 300) ||
+	       cleaning->status == 404;
+}
+
+static bool fail(const struct cleaning *cleaning, const char *what)
+{
+	fprintf(stderr,
+		"fairlead-step-clean: cannot %s of step '%s' of '%s': the "
+		"fabric manager answers %ld\n",
+		what, cleaning->step, cleaning->job, cleaning->status);
+	return false;
+}
+
+/* One by one: they are in the job's document. */
+static bool trees_delete(struct cleaning *cleaning, const char *job_url)
+{
+	json_t *document, *list, *address;
+	bool is_good = true;
+	size_t i;
+
+	if (!ask(cleaning, "GET", job_url, NULL))
+		return false;
+	if (!is_done(cleaning))
+		return fail(cleaning, "read the trees");
+	document = json_loadb((const char *)cleaning->reply.data,
+			      cleaning->reply.size, 0, NULL);
+	list = json_object_get(json_object_get(document, "jobSteps"),
+			       cleaning->step);
+	json_array_foreach (list, i, address) {
+		char *url =
+			memory_format("%s/%lld", cleaning->url,
+				      (long long)json_integer_value(address));
+
+		if (!ask(cleaning, "DELETE", url, NULL))
+			is_good = false;
+		else if (!is_done(cleaning))
+			is_good = fail(cleaning, "delete a tree");
+		free(url);
+	}
+	json_decref(document);
+	return is_good;
+}
+
+static bool clean(struct cleaning *cleaning)
+{
+	const size_t size = strlen(cleaning->url) - strlen(MULTICASTS);
+	char *job_url = memory_format("%.*s/jobs/%s", (int)size, cleaning->url,
+				      cleaning->job);
+	json_t *patch =
+		memory_have(json_pack("{s:{s:n}}", "jobSteps", cleaning->step));
+	bool is_good;
+
+	cleaning->body = memory_have(json_dumps(patch, JSON_COMPACT));
+	is_good = ask(cleaning, "PATCH", job_url, cleaning->body);
+	if (is_good && !is_done(cleaning))
+		is_good = trees_delete(cleaning, job_url);
+	json_decref(patch);
+	free(cleaning->body);
+	free(job_url);
+	return is_good;
+}
+
+static void header_add(struct cleaning *cleaning, const char *header)
+{
+	cleaning->headers =
+		memory_have(curl_slist_append(cleaning->headers, header));
+}
+
+static void prepare(struct cleaning *cleaning, const char *ca)
+{
+	char *bearer =
+		memory_format("Authorization: Bearer %s", cleaning->token);
+	CURL *easy = memory_have(curl_easy_init());
+
+	header_add(cleaning, bearer);
+	header_add(cleaning, "Content-Type: application/json");
+	header_add(cleaning, "Accept: application/json");
+	header_add(cleaning, "Expect:");
+	free(bearer);
+	cleaning->easy = easy;
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, cleaning->headers);
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(easy, CURLOPT_PROXY, "");
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, cleaning);
+	if (ca != NULL && ca[0] == '/')
+		curl_easy_setopt(easy, CURLOPT_CAINFO, ca);
+}
+
+static bool is_url(const char *url)
+{
+	size_t size = strlen(url), tail = strlen(MULTICASTS);
+
+	return strncasecmp(url, "https://", strlen("https://")) == 0 &&
+	       size > tail && strcmp(url + size - tail, MULTICASTS) == 0;
+}
+
+static int run(const char *step, long timeout_s)
+{
+	struct cleaning cleaning = {
+		.job = getenv("FI_CXI_COLL_JOB_ID"),
+		.token = getenv("FI_CXI_COLL_MCAST_TOKEN"),
+		.url = getenv("FI_CXI_COLL_FABRIC_MGR_URL"),
+		.step = step != NULL ? step : getenv("FI_CXI_COLL_JOB_STEP_ID"),
+		.end_s = now_s() + timeout_s,
+	};
+	bool is_good;
+
+	if (cleaning.job == NULL && cleaning.token == NULL)
+		return EXIT_SUCCESS; /* a job without trees */
+	if (cleaning.job == NULL || cleaning.token == NULL ||
+	    cleaning.url == NULL || cleaning.step == NULL ||
+	    !is_url(cleaning.url)) {
+		fprintf(stderr,
+			"fairlead-step-clean: the variables FI_CXI_COLL_* of "
+			"the job are not complete, or not an https URL\n");
+		return EXIT_FAILURE;
+	}
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+	prepare(&cleaning, getenv("FI_CXI_COLL_FABRIC_MGR_CACERT"));
+	is_good = clean(&cleaning);
+	curl_easy_cleanup(cleaning.easy);
+	curl_slist_free_all(cleaning.headers);
+	writer_fini(&cleaning.reply);
+	curl_global_cleanup();
+	return is_good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "step", required_argument, NULL, 's' },
+		{ "timeout", required_argument, NULL, 't' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	const char *step = NULL;
+	long timeout_s = TIMEOUT_DEFAULT_S;
+	char *end = NULL;
+	int id;
+
+	while ((id = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
+		if (id == 's') {
+			step = optarg;
+		} else if (id == 't') {
+			timeout_s = strtol(optarg, &end, 10);
+			if (*optarg == '\0' || *end != '\0' || timeout_s < 1 ||
+			    timeout_s > TIMEOUT_MAX_S)
+				id = '?';
+		}
+		if (id == 'h' || id == '?') {
+			fputs(usage, id == 'h' ? stdout : stderr);
+			return id == 'h' ? EXIT_SUCCESS : EXIT_USAGE;
+		}
+	}
+	if (optind < argc) {
+		fputs(usage, stderr);
+		return EXIT_USAGE;
+	}
+	return run(step, timeout_s);
+}
