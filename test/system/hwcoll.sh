@@ -130,12 +130,12 @@ fm expire
 is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB hwcoll=on)" 23 'trees'
 
 it 'E4 S4: what nobody knows is released at a start, and nothing of others'
-other POST '' '{"jobID":"emulated-g77777","mcastLimit":1}'
-for name in emulated-77777 emulated-g7x emulated-g07 other-g7 emulated; do
+other POST '' '{"jobID":"emulated-g1","mcastLimit":1}'
+for name in emulated-77777 emulated-g77777 emulated-g7x emulated-g07 other-g7 emulated; do
 	other POST '' "{\"jobID\":\"$name\",\"mcastLimit\":1}"
 done
 restart manager
-expect_names emulated emulated-77777 emulated-g07 emulated-g7x other-g7
+expect_names emulated emulated-77777 emulated-g07 emulated-g77777 emulated-g7x other-g7
 
 it 'S3: a live job whose reservation has vanished gets an exception'
 lost=$(reserve jm/lost 'n[0-1]' -o hwcoll=on)
@@ -199,6 +199,6 @@ wait_for is_only_outer
 grep -q 'op=untree status=200' "$FAIRLEAD_CLUSTER/manager/log/softfm.log"
 flock -u 9
 wait "$inner"
-expect_names emulated emulated-77777 emulated-g07 emulated-g7x other-g7
+expect_names emulated emulated-77777 emulated-g07 emulated-g77777 emulated-g7x other-g7
 
 story_end
