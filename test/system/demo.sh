@@ -8,9 +8,9 @@ demo() { # demo COMMAND...
 	expect_exit 0 "$@"
 	has "$(tail -n 1 <<<"$out")" 'complete: everything was as expected' 'the last line'
 	for title in 'A cluster of four nodes' 'Two jobs side by side' 'Nobody else can use a lane' \
-		'undone on all nodes' 'killed and restarted' 'quarantine' 'plain Ethernet' \
+		'undone on all nodes' 'killed and restarted' 'quarantine' 'plain Ethernet' 'Multicast trees' \
 		'Quadrics Elan' 'Nothing is left'; do
-		has "$out" "== [1-9]\. .*$title" 'the titles'
+		has "$out" "== [0-9]+\. .*$title" 'the titles'
 	done
 }
 
