@@ -38,11 +38,11 @@ other() { # other METHOD PATH BODY
 
 cluster_up -N 3 -s softfm,slingshot.hwcoll_trees=23
 
-it 'R3 R4 R6: a job that asks has the configured number of trees, or its own'
+it 'HR03 HR04 HR06: a job that asks has the configured number of trees, or its own'
 is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB hwcoll=on)" 23 'trees'
 is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB hwcoll=4)" 4 'trees'
 
-it 'T1 T3 T5: its tasks know the name, the minimum and where trees are made'
+it 'HT01 HT03 HT05: its tasks know the name, the minimum and where trees are made'
 fairlead run -N 2 -o hwcoll=on -- env >"$work/env"
 for line in FI_CXI_COLL_JOB_ID=emulated-g3 FI_CXI_HWCOLL_MIN_NODES=2 \
 	FI_CXI_COLL_FABRIC_MGR_URL=https://10.203.255.254:7443/fabric/collectives/multicasts \
@@ -51,19 +51,49 @@ for line in FI_CXI_COLL_JOB_ID=emulated-g3 FI_CXI_HWCOLL_MIN_NODES=2 \
 	grep -qx "n1.0: $line" "$work/env"
 done
 
-it 'T4: and the token, on each node'
+it 'HT02 HT04: and the number and the token, on each node'
 is "$(grep -c 'FI_CXI_COLL_MCAST_TOKEN=[0-9a-f]\{64\}$' "$work/env")" 2 'tokens'
 
-it 'T8: a job without a reservation has none of the variables'
+it 'HT08: a job without a reservation has none of the variables'
 expect_exit 0 fairlead run -N 2 -- env
 lacks "$out" FI_CXI_ 'the environment'
 expect_exit 0 fairlead run -N 2 -o hwcoll=off -- env
 lacks "$out" FI_CXI_ 'the environment'
 
-it 'R10: nothing is left of a job that has ended'
+it 'HR05: by the setting also a job that has not asked, unless it declines'
+sed -i '/hwcoll_trees/a hwcoll_min_nodes = 2' "$config"
+fairlead manager reconfigure
+is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB vnis=1)" 23 'trees'
+is "$(variable FI_CXI_HWCOLL_MIN_NODES vnis=1)" 2 'minimum'
+is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB hwcoll=off)" '' 'trees'
+sed -i '/hwcoll_min_nodes/d' "$config"
+fairlead manager reconfigure
+is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB vnis=1)" '' 'trees'
+
+it 'HR02: credentials that others can read are refused'
+chmod 644 "$dir/auth/client-secret"
+expect_exit 77 fairlead manager reconfigure
+expect_error "client-secret"
+chmod 600 "$dir/auth/client-secret"
+expect_exit 0 fairlead manager reconfigure
+
+it 'HR12: a session token reserves and releases nothing'
+session=$(reserve jm/session 'n[0-1]' -o hwcoll=on)
+expect_names "emulated-g$session"
+token=$(fm dump | gojq -r '.jobs[].sessionToken')
+for request in "POST /fabric/collectives/jobs" "DELETE /fabric/collectives/jobs/emulated-g$session"; do
+	# shellcheck disable=SC2086  # a method and a path
+	set -- $request
+	is "$(on manager -- curl -sS --cacert "$dir/ca.pem" -X "$1" -o /dev/null -w '%{http_code}' \
+		-H "Authorization: Bearer $token" -H 'Content-Type: application/json' \
+		-d '{"jobID":"emulated-x1","mcastLimit":1}' "$(cat "$dir/url")$2")" 403 'the status'
+done
+fairlead release "$session"
+
+it 'HR10: nothing is left of a job that has ended'
 expect_names ''
 
-it 'R6: a job that asks for what it cannot have runs, and is told why'
+it 'HR06: a job that asks for what it cannot have runs, and is told why'
 expect_exit 0 fairlead run -N 1 -o hwcoll=on -- true
 expect_error 'a job of one node'
 expect_exit 0 fairlead run -N 2 -o hwcoll=24 -- true
@@ -71,7 +101,7 @@ expect_error 'more trees than this site gives'
 expect_exit 1 fairlead reserve jm/bad --nodes 'n[0-1]' --user $alice -o hwcoll=many
 expect_error "option 'hwcoll' is on, off or a number"
 
-it 'R7 S1: kill -9 of the manager loses no reservation, and its token'
+it 'HR07 HS01: kill -9 of the manager loses no reservation, and its token'
 kept=$(reserve jm/kept 'n[0-1]' -o hwcoll=on)
 expect_names "emulated-g$kept"
 token=$(fm dump | gojq -r ".jobs[\"emulated-g$kept\"].sessionToken")
@@ -80,7 +110,7 @@ fairlead apply "$kept"
 expect_names "emulated-g$kept"
 is "$(fm dump | gojq -r ".jobs[\"emulated-g$kept\"].sessionToken")" "$token" 'the token'
 
-it 'R8: the token is in no event, list, explanation or log'
+it 'HR08: the token is in no event, list, explanation or log'
 {
 	fairlead eventlog "$kept"
 	fairlead explain --json "$kept"
@@ -89,7 +119,7 @@ it 'R8: the token is in no event, list, explanation or log'
 } >"$work/said"
 lacks "$(<"$work/said")" "$token" 'what is said'
 
-it 'E3 S5: the release waits for no fabric manager, and is made good after kill -9 of both'
+it 'HE03 HS05: the release waits for no fabric manager, and is made good after kill -9 of both'
 kill_fm
 expect_exit 0 fairlead release "$kept"
 expect_pool held ''
@@ -98,7 +128,7 @@ restart manager
 fairlead cluster restart softfm
 expect_names ''
 
-it 'E1 E2: while the fabric manager is down jobs run without, soon at once'
+it 'HE01 HE02: while the fabric manager is down jobs run without, soon at once'
 kill_fm
 expect_exit 0 fairlead run -N 2 -o hwcoll=on -- env
 expect_error 'no external reservation: .*no answer from https://10.203.255.254:7443'
@@ -114,7 +144,7 @@ has_trees() {
 wait_for has_trees
 expect_names ''
 
-it 'E5: an answer that is lost, late, or refused leaves nothing'
+it 'HE05: an answer that is lost, late, or refused leaves nothing'
 fm fault op=create lost=after
 is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB hwcoll=on)" 23 'trees'
 fm fault op=create delay=4000
@@ -125,11 +155,11 @@ expect_exit 0 fairlead run -N 2 -o hwcoll=on -- true
 expect_error 'the fabric manager answers 507'
 expect_names ''
 
-it 'R1: an access token that has expired is fetched again'
+it 'HR01: an access token that has expired is fetched again'
 fm expire
 is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB hwcoll=on)" 23 'trees'
 
-it 'E4 S4: what nobody knows is released at a start, and nothing of others'
+it 'HE04 HS04: what nobody knows is released at a start, and nothing of others'
 other POST '' '{"jobID":"emulated-g1","mcastLimit":1}'
 for name in emulated-77777 emulated-g77777 emulated-g7x emulated-g07 other-g7 emulated; do
 	other POST '' "{\"jobID\":\"$name\",\"mcastLimit\":1}"
@@ -137,7 +167,7 @@ done
 restart manager
 expect_names emulated emulated-77777 emulated-g07 emulated-g77777 emulated-g7x other-g7
 
-it 'S3: a live job whose reservation has vanished gets an exception'
+it 'HS03: a live job whose reservation has vanished gets an exception'
 lost=$(reserve jm/lost 'n[0-1]' -o hwcoll=on)
 fairlead apply "$lost"
 fm vanish job="emulated-g$lost"
@@ -164,7 +194,7 @@ steps() { # the steps that have trees, in a line
 	fm dump | gojq -r '[.jobs[].jobSteps | keys[]] | join(" ")'
 }
 
-it 'C1 C2 C3 T6: the trees of an inner run are deleted after it, those of others stay'
+it 'HC01 HC03 HT06 HT07: the trees of an inner run are deleted after it, those of others stay'
 cat >"$work/inner" <<END
 #!/bin/sh
 [ "\$FAIRLEAD_RANK" = 0 ] || exec flock -s $work/go true
@@ -186,7 +216,7 @@ wait_for is_only_outer
 grep -q 'op=patch status=200' "$FAIRLEAD_CLUSTER/manager/log/softfm.log"
 is "$(grep -o '"mcastID"' "$work/inner.out" | wc -l)" 2 'trees that were made'
 
-it 'C4: one by one, where the fabric manager refuses a PATCH to the token'
+it 'HC04: one by one, where the fabric manager refuses a PATCH to the token'
 flock -u 9
 wait "$inner"
 flock 9
@@ -200,5 +230,16 @@ grep -q 'op=untree status=200' "$FAIRLEAD_CLUSTER/manager/log/softfm.log"
 flock -u 9
 wait "$inner"
 expect_names emulated emulated-77777 emulated-g07 emulated-g77777 emulated-g7x other-g7
+
+it 'HC02 HE06: a run does not wait for its clean-up, and does not fail with it'
+fm fault op=patch delay=forever
+: >"$work/inner.out"
+flock 9
+fairlead run -N 2 -o hwcoll=on -- "$work/inner" >"$work/inner.out" 2>&1 9>&- &
+inner=$!
+wait_for grep -q made "$work/inner.out"
+flock -u 9
+wait "$inner"
+fm clear
 
 story_end
