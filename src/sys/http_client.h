@@ -39,7 +39,7 @@ struct http_client_library {
 	struct http_seam (*seam)(struct http_client *client);
 };
 
-#define HTTP_CLIENT_LIBRARY "libfairlead-http.so.0"
+#define HTTP_CLIENT_LIBRARY "libfairlead-http.so"
 #define HTTP_CLIENT_SYMBOL  "fairlead_http_client"
 
 extern const struct http_client_library fairlead_http_client;

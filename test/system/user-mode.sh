@@ -9,7 +9,7 @@ need_somebody
 for story in main-job environment reboot run; do
 	it "the story '$story', as a plain user"
 	expect_exit 0 somebody "$root/test/system/$story.sh" 3>&-
-	lacks "$out" '^not ok|SKIP' "$story"
+	lacks "$(grep -v 'SKIP libfabric here has no cxi provider' <<<"$out")" '^not ok|SKIP' "$story"
 	has "$(tail -n 1 <<<"$out")" '^1\.\.[0-9]+$' "the end of $story"
 done
 
