@@ -8,7 +8,7 @@
 . "$(dirname "$0")/flux-lib.sh"
 
 need_flux
-cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1031
+cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1031 -s softfm,slingshot.hwcoll_trees=2
 flux_up 4
 
 it 'gives a job a lane on every node, and says which in its eventlog'
@@ -142,6 +142,35 @@ is "$(grep -c ' vnis= service= ' <<<"$out")" 1 'tasks that go without'
 has "$out" '"inside":"a job of Flux"' 'what the plugin says there'
 is "$(json_of list | gojq '.jobs | length')" 0 'jobs'
 expect_events "flux/$(plain "$job")" request cray-slingshot apply applied release revoked free
+expect_flux_clean 4
+
+it 'HT06 HT07: a job with multicast trees has a step id, within that outside'
+step=FI_CXI_COLL_JOB_STEP_ID
+expect_exit 0 fx run -N2 -o fairlead=hwcoll=on printenv $step
+id=$(plain "$(fx job last)")
+is "$out" "/$id"$'\n'"/$id" 'ids of a job'
+expect_exit 1 fx run --env=$step=7 -N2 printenv $step
+is "$out" '' 'ids of a job without trees'
+cat >"$work/within" <<END
+#!/bin/sh
+inner="flux start -Sconf.shell_initrc=$flux/shell.lua flux run"
+flux run -N2 printenv $step
+flux run \$inner printenv $step FLUX_JOB_ID_PATH
+flux run env $step=3 \$inner sh -c 'echo \$$step; flux job id --to=f58plain \$FLUX_JOB_ID'
+END
+chmod 755 "$work/within"
+: >"$work/within.out"
+chown "$alice" "$work/within.out"
+expect_exit 0 fx batch -N2 -o fairlead=hwcoll=on --broker-opts=-Stbon.interface-hint=eth0 \
+	--broker-opts="-Sconf.shell_initrc=$flux/shell.lua" --output="$work/within.out" "$work/within"
+job=$out
+await_event "$job" clean
+readarray -t ids < <(sed 's/ƒ/f/g' "$work/within.out")
+has "${ids[0]}" "^/$(plain "$job")/f[^/]+$" 'the id of a job inside'
+is "${ids[1]}" "${ids[0]}" 'on its other node'
+has "${ids[2]}" "^/$(plain "$job")/f[^/]+/f[^/]+$" 'the id two levels inside'
+is "${ids[3]}" "${ids[2]}" 'path of that job'
+is "${ids[4]}" "3/${ids[5]}" 'the id inside a step of Slurm'
 expect_flux_clean 4
 
 it 'what is inherited and not true any more lets no task start'

@@ -10,7 +10,7 @@
 
 need_slurm
 cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1031 \
-	-s manager.metrics=127.0.0.1:9471
+	-s manager.metrics=127.0.0.1:9471 -s softfm,slingshot.hwcoll_trees=2
 slurm_up 4
 
 # What a task knows of its lane; fails where its service does not let it in.
@@ -71,6 +71,23 @@ expect_slurm_clean 4
 ran_hooks() { # ran_hooks COUNT: of all jobs so far
 	[ "$(wc -l <"$slurm/log/hooks")" -ge "$1" ]
 }
+
+it 'HT06: a step of a job with multicast trees has its id, and others have none'
+cat >"$work/steps" <<'END'
+#!/bin/sh
+printenv FI_CXI_COLL_JOB_STEP_ID
+srun -N2 printenv FI_CXI_COLL_JOB_STEP_ID
+srun -N2 printenv FI_CXI_COLL_JOB_STEP_ID
+srun -N2 --fairlead=off printenv FI_CXI_COLL_JOB_STEP_ID || echo none
+END
+chmod 755 "$work/steps"
+expect_exit 0 as_user "$alice" srun -N2 --fairlead=hwcoll=on printenv FI_CXI_COLL_JOB_STEP_ID
+is "$out" $'0\n0' 'ids of a step'
+expect_exit 0 as_user "$alice" sbatch -W --parsable -N2 --fairlead=hwcoll=on -o "$shared/ids" \
+	"$work/steps"
+is "$(grep -v srun "$shared/ids" | tr '\n' ' ')" '4294967291 0 0 1 1 none ' 'ids of steps'
+expect_exit 1 as_user "$alice" srun -N2 printenv FI_CXI_COLL_JOB_STEP_ID
+expect_slurm_clean 4
 
 it 'gives none to who is to go without, and touches nothing for it'
 before=$(fairlead list --json | gojq .)

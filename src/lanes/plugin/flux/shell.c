@@ -35,6 +35,7 @@
 
 #include "fairlead.h"
 #include "lanes/driver/driver.h"
+#include "lanes/plugin/common/step_id.h"
 #include "lanes/plugin/flux/inside.h"
 #include "lanes/plugin/flux/names.h"
 #include "lanes/plugin/flux/request.h"
@@ -69,8 +70,27 @@ static void clear(struct shell *shell)
 	driver_visit_variables(is_in_job, unset, shell->shell);
 }
 
-/* Variables by name, null for one that is to be cleared: instead of others. */
-static void take_over(struct shell *shell, const json_t *found)
+/* Of a job whose lane has a reservation of multicast trees. */
+static void set_step_id(struct shell *shell, const char *outer)
+{
+	char path[64] = "/", text[STEP_ID_MAX];
+
+	if (flux_job_id_encode(shell->id, "f58plain", path + 1,
+			       sizeof(path) - 1) < 0)
+		shell_die_errno(1, "the job's id is not known");
+	/* Like FLUX_JOB_ID_PATH where no step outside has an id. */
+	if (!outer)
+		outer = flux_attr_get(shell->h, "jobid-path");
+	step_id_make(outer, path, text);
+	flux_shell_setenvf(shell->shell, 1, STEP_ID_VARIABLE, "%s", text);
+}
+
+/*
+ * Variables by name, null for one that is to be cleared: instead of others.
+ * outer: id of the step that we are inside of, or NULL.
+ */
+static void take_over(struct shell *shell, const json_t *found,
+		      const char *outer)
 {
 	const char *name;
 	json_t *value;
@@ -82,6 +102,8 @@ static void take_over(struct shell *shell, const json_t *found)
 					   json_string_value(value));
 		else
 			flux_shell_unsetenv(shell->shell, name);
+	if (json_is_string(json_object_get(found, STEP_ID_RESERVATION)))
+		set_step_id(shell, outer);
 }
 
 /* --- reservation --- */
@@ -132,7 +154,7 @@ static bool reserve(struct shell *shell, bool may_have_lane)
 			  "no task starts on this node without the job's lane: "
 			  "%s; see 'fairlead explain %s/%s'",
 			  error.text, shell->submitter, job);
-	take_over(shell, found);
+	take_over(shell, found, NULL);
 	json_decref(found);
 	shell_debug("the environment is that of the job's lane");
 	return true;
@@ -288,7 +310,9 @@ static bool inherit(struct shell *shell, json_t *broker)
 
 	if (is_inherited) {
 		check_inherited(shell, found);
-		take_over(shell, found);
+		take_over(shell, found,
+			  json_string_value(
+				  json_object_get(found, STEP_ID_VARIABLE)));
 		shell_debug("the environment is that of the broker");
 	}
 	json_decref(found);

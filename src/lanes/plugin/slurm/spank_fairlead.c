@@ -52,6 +52,7 @@
 #include "fairlead.h"
 #include "fairlead_driver.h"
 #include "lanes/plugin/common/job_options.h"
+#include "lanes/plugin/common/step_id.h"
 #include "lanes/plugin/slurm/arguments.h"
 #include "lanes/plugin/slurm/lane.h"
 
@@ -148,6 +149,7 @@ int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
 struct spank_change {
 	spank_t spank;
 	bool is_refused;
+	bool has_trees;     /* a reservation of multicast trees */
 	spank_err_t result; /* of the first that failed */
 };
 
@@ -160,8 +162,27 @@ static void change_variable(void *arg, const char *name, const char *value)
 		result = spank_setenv(change->spank, name, value, 1);
 	else
 		result = spank_unsetenv(change->spank, name);
+	if (value && strcmp(name, STEP_ID_RESERVATION) == 0)
+		change->has_trees = !change->is_refused;
 	if (change->result == ESPANK_SUCCESS)
 		change->result = result;
+}
+
+/* All steps of a heterogeneous job are counted together, by Slurm. */
+static int set_step_id(struct spank_change *change,
+		       struct fairlead_error *ret_error)
+{
+	char digits[16];
+	uint32_t id = 0;
+	spank_err_t result = spank_get_item(change->spank, S_JOB_STEPID, &id);
+
+	if (result != ESPANK_SUCCESS)
+		return error_set(ret_error, -EIO,
+				 "Slurm does not say which step this is: %s",
+				 spank_strerror(result));
+	snprintf(digits, sizeof(digits), "%" PRIu32, id);
+	change_variable(change, STEP_ID_VARIABLE, digits);
+	return 0;
 }
 
 /* Under this id; and where nothing is, under that of the job's leader. */
@@ -186,6 +207,8 @@ static int read_lane(struct spank_change *change,
 					  arguments->submitter, digits, -1, uid,
 					  change_variable, change, ret_error);
 	}
+	if (result == 0 && change->has_trees)
+		result = set_step_id(change, ret_error);
 	if (result == 0 && change->result != ESPANK_SUCCESS)
 		result = error_set(ret_error, -EIO,
 				   "cannot change the tasks' environment: %s",

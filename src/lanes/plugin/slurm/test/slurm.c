@@ -90,6 +90,13 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
 	case S_JOB_UID:
 		*va_arg(args, uid_t *) = fake->uid;
 		break;
+	case S_JOB_STEPID:
+		if (fake->fail_step != ESPANK_SUCCESS) {
+			va_end(args);
+			return fake->fail_step;
+		}
+		*va_arg(args, uint32_t *) = fake->step_id;
+		break;
 	case S_TASK_ID:
 		*va_arg(args, int *) = fake->task;
 		break;

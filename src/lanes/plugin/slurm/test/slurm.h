@@ -24,11 +24,12 @@ struct fake_variable {
 /* Shared with tasks, which are forked. */
 struct spank_handle {
 	spank_context_t context;
-	uint32_t job_id;
+	uint32_t job_id, step_id;
 	uid_t uid;
 	int task;
 	const char *job_id_text;  /* the step's SLURM_JOB_ID; NULL: none */
 	spank_err_t fail_item;    /* instead of S_JOB_ID, S_JOB_UID */
+	spank_err_t fail_step;    /* instead of S_JOB_STEPID */
 	spank_err_t fail_setenv;  /* instead of setting a variable */
 	spank_err_t fail_control; /* instead of handing the option on */
 	spank_err_t fail_register;

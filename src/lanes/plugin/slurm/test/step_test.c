@@ -120,6 +120,55 @@ static void a_step_may_go_without_its_jobs_lane(void **state)
 	assert_string_equal(fake->said, "");
 }
 
+#define TREES "FI_CXI_COLL_JOB_ID=c-g1\nFI_CXI_COLL_JOB_STEP_ID\n"
+
+static void HT06_a_step_of_a_job_with_trees_has_its_own_id(void **state)
+{
+	/* The last is that of a batch script. */
+	static const uint32_t ids[] = { 0, 7, 0xfffffffb };
+	static const char *const texts[] = { "0", "7", "4294967291" };
+	struct bed *bed = *state;
+
+	write_file(bed, "17", TREES, 0600);
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		bed_start(bed, S_CTX_REMOTE);
+		fake->step_id = ids[i];
+		step_begin(bed, NULL);
+		expect_variable("FI_CXI_COLL_JOB_STEP_ID", texts[i]);
+		assert_int_equal(task(bed, 0), TASK_RUNS);
+	}
+}
+
+static void HT08_a_step_without_its_jobs_trees_has_no_id(void **state)
+{
+	struct bed *bed = *state;
+
+	write_file(bed, "17", TREES, 0600);
+	bed_start(bed, S_CTX_REMOTE);
+	step_begin(bed, "off");
+	expect_variable("FI_CXI_COLL_JOB_ID", NULL);
+	expect_variable("FI_CXI_COLL_JOB_STEP_ID", NULL);
+	write_file(bed, "17",
+		   "VNIS=1024\nFI_CXI_COLL_JOB_ID\nFI_CXI_COLL_JOB_STEP_ID\n",
+		   0600);
+	bed_start(bed, S_CTX_REMOTE);
+	step_begin(bed, NULL);
+	expect_variable("FI_CXI_COLL_JOB_STEP_ID", NULL);
+	assert_int_equal(task(bed, 0), TASK_RUNS);
+}
+
+static void HT06_no_task_has_trees_under_no_id(void **state)
+{
+	struct bed *bed = *state;
+
+	write_file(bed, "17", TREES, 0600);
+	bed_start(bed, S_CTX_REMOTE);
+	fake->fail_step = ESPANK_BAD_ARG;
+	step_begin(bed, NULL);
+	assert_int_equal(task(bed, 0), 1);
+	expect_said("does not say which step this is: Some error");
+}
+
 static void a_wrong_file_ends_tasks_whatever_was_asked_for(void **state)
 {
 	static const char *const options[] = { NULL, "vnis=1", "off" };
@@ -282,6 +331,9 @@ int main(int argc, char **argv)
 		TEST(a_lane_that_may_be_missing_is_warned_about),
 		TEST(who_asks_for_nothing_is_not_touched),
 		TEST(a_step_may_go_without_its_jobs_lane),
+		TEST(HT06_a_step_of_a_job_with_trees_has_its_own_id),
+		TEST(HT08_a_step_without_its_jobs_trees_has_no_id),
+		TEST(HT06_no_task_has_trees_under_no_id),
 		TEST(a_wrong_file_ends_tasks_whatever_was_asked_for),
 		TEST(a_component_has_its_leaders_lane),
 		TEST(a_lane_of_its_own_goes_before_any_leaders),
