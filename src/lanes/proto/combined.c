@@ -365,11 +365,12 @@ int combined_verify(const struct combined_set *set,
 bool combined_carried_next(const struct combined *combined, size_t *cursor,
 			   const uint8_t **ret_confirm, size_t *ret_size)
 {
-	struct reader reader = reader_of(combined->carried.data + *cursor,
-					 combined->carried.size - *cursor);
+	struct reader reader;
 
 	if (*cursor == combined->carried.size)
 		return false;
+	reader = reader_of(combined->carried.data + *cursor,
+			   combined->carried.size - *cursor);
 	*ret_confirm = read_blob(&reader, UINT32_MAX, ret_size);
 	*cursor = combined->carried.size - reader.left;
 	return *ret_confirm != NULL;

@@ -82,11 +82,12 @@ int hwcoll_record(const struct fairlead_lane *lane,
 {
 	static const char *const names[] = { HWCOLL_VARIABLES };
 	const char *at = (const char *)lane->secrets;
-	const char *end = at + lane->secrets_size;
+	const char *end;
 	const char *value;
 
 	if (lane->secrets_size == 0 || record->size == 0)
 		return 0;
+	end = at + lane->secrets_size;
 	if (end[-1] != '\0' ||
 	    lane->secrets_size > sizeof(record->bytes) - record->size)
 		return error_set(ret_error, -EINVAL,

@@ -244,7 +244,8 @@ static void secret_open(struct core *core, struct outside_item *item)
 		item->state = OUTSIDE_WANTED;
 	free(item->secret);
 	item->secret_size = (uint32_t)secret.size;
-	item->secret = writer_take(&secret, NULL);
+	item->secret = secret.size > 0 ? writer_take(&secret, NULL) : NULL;
+	writer_fini(&secret);
 }
 
 int core_outside_load(struct core *core, const struct store_row *row,
