@@ -80,3 +80,25 @@ int daemon_options_fd(const char *text, int *ret_fd)
 		*ret_fd = (int)number;
 	return result;
 }
+
+int daemon_options_join(const struct daemon_options_table *table, int count,
+			char **words, char *text, size_t capacity,
+			int *ret_exit_code)
+{
+	size_t size = 0;
+
+	if (count == 0)
+		return daemon_options_fail(table, ret_exit_code,
+					   "'ctl' needs a command");
+	for (int i = 0; i < count; i++) {
+		size_t left = capacity - size;
+		int length = snprintf(text + size, left, "%s%s",
+				      i > 0 ? " " : "", words[i]);
+
+		if ((size_t)length >= left)
+			return daemon_options_fail(table, ret_exit_code,
+						   "the command is too long");
+		size += (size_t)length;
+	}
+	return 0;
+}

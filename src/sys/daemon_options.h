@@ -44,3 +44,11 @@ int daemon_options_number(const char *text, uint64_t min, uint64_t max,
 			  uint64_t *ret_number);
 /* An open descriptor, which children do not get from now on. -EINVAL. */
 int daemon_options_fd(const char *text, int *ret_fd);
+/*
+ * The words that are left as one text with spaces, for a command of `ctl`.
+ * -EINVAL: there are none, or they do not fit; printed as by
+ * daemon_options_fail.
+ */
+int daemon_options_join(const struct daemon_options_table *table, int count,
+			char **words, char *text, size_t capacity,
+			int *ret_exit_code);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -13,6 +14,7 @@
 #include "base/memory.h"
 #include "lanes/cli/inherit.h"
 #include "emu/cluster/launch.h"
+#include "lanes/plugin/common/step_id.h"
 
 #define STEP "FI_CXI_COLL_JOB_STEP_ID"
 
@@ -54,13 +56,14 @@ static void set_number(const char *name, uint64_t number)
 static void step_set(json_t *variables)
 {
 	const char *outer = getenv(STEP);
+	char runner[24], step[STEP_ID_MAX];
 
-	if (json_is_string(json_object_get(variables, "FI_CXI_COLL_JOB_ID")))
-		memory_check(json_object_set_new(
-			variables, STEP,
-			memory_have(json_sprintf("%s/%ld",
-						 outer != NULL ? outer : "0",
-						 (long)getpid()))));
+	if (!json_is_string(json_object_get(variables, "FI_CXI_COLL_JOB_ID")))
+		return;
+	snprintf(runner, sizeof(runner), "%ld", (long)getpid());
+	step_id_make(outer != NULL ? outer : "0", runner, step);
+	memory_check(json_object_set_new(variables, STEP,
+					 memory_have(json_string(step))));
 }
 
 /* Delete the trees that the tasks have left, in the background. */

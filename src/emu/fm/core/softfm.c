@@ -356,7 +356,7 @@ static void dispatch(struct softfm_exchange *exchange,
 	if (fault != NULL && (fault->status != 0 || fault->is_lost_before))
 		exchange_refuse(exchange,
 				fault->status != 0 ? fault->status : 500,
-				fault->code, "as was wanted");
+				fault->code, "a fault that was ordered");
 	else
 		serve(exchange, route, fault != NULL && fault->is_cut);
 }

@@ -33,7 +33,7 @@
 #define SOFTFM_JOBS_PATH      "/fabric/collectives/jobs"
 #define SOFTFM_MULTICAST_PATH "/fabric/collectives/multicasts"
 
-/* What a job reserves again gets. */
+/* The answer to a reservation of a job that has one. */
 enum softfm_duplicate {
 	SOFTFM_DUPLICATE_REFUSED, /* 409 */
 	SOFTFM_DUPLICATE_SAME,    /* 200 and the document that is there */

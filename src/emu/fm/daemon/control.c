@@ -11,12 +11,6 @@
 #include "emu/fm/daemon/options.h"
 #include "sys/daemon_options.h"
 
-static int number_take(const char *value, uint64_t min, uint64_t max,
-		       uint64_t *ret_number)
-{
-	return daemon_options_number(value, min, max, ret_number);
-}
-
 static int fault_take(struct softfm_fault *fault, const char *key,
 		      const char *value)
 {
@@ -26,21 +20,22 @@ static int fault_take(struct softfm_fault *fault, const char *key,
 	if (strcmp(key, "op") == 0)
 		return softfm_op_parse(value, &fault->op);
 	if (strcmp(key, "nth") == 0)
-		return number_take(value, 1, UINT32_MAX, &fault->nth);
+		return daemon_options_number(value, 1, UINT32_MAX, &fault->nth);
 	if (strcmp(key, "count") == 0)
-		return number_take(value, 1, UINT32_MAX, &fault->count);
+		return daemon_options_number(value, 1, UINT32_MAX,
+					     &fault->count);
 	if (strcmp(key, "status") == 0) {
-		result = number_take(value, 200, 599, &number);
+		result = daemon_options_number(value, 200, 599, &number);
 		fault->status = (unsigned int)number;
 	} else if (strcmp(key, "code") == 0) {
-		result = number_take(value, 0, 99, &number);
+		result = daemon_options_number(value, 0, 99, &number);
 		fault->code = (unsigned int)number;
 	} else if (strcmp(key, "delay") == 0) {
 		fault->delay_ms = SOFTFM_FOREVER;
 		result = strcmp(value, "forever") == 0
 				 ? 0
-				 : number_take(value, 0, UINT32_MAX,
-					       &fault->delay_ms);
+				 : daemon_options_number(value, 0, UINT32_MAX,
+							 &fault->delay_ms);
 	} else if (strcmp(key, "lost") == 0) {
 		fault->is_lost_before = strcmp(value, "before") == 0;
 		fault->is_lost_after = strcmp(value, "after") == 0;

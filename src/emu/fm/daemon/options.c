@@ -147,28 +147,6 @@ static int take(void *ctx, int id, const char *value)
 static const struct daemon_options_table table = { "fairlead-softfm", usage,
 						   option_table, take };
 
-/* The command that the arguments are the words of. */
-static int collect_command(struct softfm_options *options, int count,
-			   char **words, int *ret_exit_code)
-{
-	size_t size = 0;
-
-	if (count == 0)
-		return daemon_options_fail(&table, ret_exit_code,
-					   "'ctl' needs a command");
-	for (int i = 0; i < count; i++) {
-		size_t left = sizeof(options->command) - size;
-		int length = snprintf(options->command + size, left, "%s%s",
-				      i > 0 ? " " : "", words[i]);
-
-		if ((size_t)length >= left)
-			return daemon_options_fail(&table, ret_exit_code,
-						   "the command is too long");
-		size += (size_t)length;
-	}
-	return 0;
-}
-
 int softfm_options_read(int argc, char **argv,
 			struct softfm_options *ret_options, int *ret_exit_code)
 {
@@ -194,8 +172,10 @@ int softfm_options_read(int argc, char **argv,
 	if (next < 0)
 		return next;
 	if (is_ctl)
-		return collect_command(ret_options, argc - next, argv + next,
-				       ret_exit_code);
+		return daemon_options_join(&table, argc - next, argv + next,
+					   ret_options->command,
+					   sizeof(ret_options->command),
+					   ret_exit_code);
 	if (next < argc)
 		return daemon_options_fail(&table, ret_exit_code,
 					   "'%s' is not expected", argv[next]);

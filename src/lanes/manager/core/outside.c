@@ -163,8 +163,7 @@ struct outside_item **outside_sent_slot(struct outside_table *table,
 	return NULL;
 }
 
-static void send(struct outside_table *table, struct outside_item *item,
-		 uint64_t now_ms)
+static void send(struct outside_table *table, struct outside_item *item)
 {
 	const struct outside_request request = {
 		.id = table->next_id++,
@@ -176,7 +175,6 @@ static void send(struct outside_table *table, struct outside_item *item,
 	list_leave(table, item);
 	*outside_sent_slot(table, 0) = item;
 	item->sent_id = request.id;
-	item->sent_ms = now_ms;
 	if (item->verb == OUTSIDE_MAKE)
 		item->may_exist = true;
 	table->in_flight++;
@@ -221,7 +219,7 @@ void outside_pump(struct outside_table *table, uint64_t now_ms)
 		struct outside_item *item = next_item(table);
 
 		if (item != NULL)
-			send(table, item, now_ms);
+			send(table, item);
 		else if (table->list_id == 0 && now_ms >= table->list_ms)
 			list_send(table, now_ms);
 		else if (table->is_down && table->list_id == 0)

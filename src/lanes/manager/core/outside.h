@@ -65,8 +65,7 @@ struct outside_item {
 	uint32_t secret_size;
 
 	/* Not in the row. */
-	uint64_t sent_id; /* request under way; 0: none */
-	uint64_t sent_ms;
+	uint64_t sent_id;     /* request under way; 0: none */
 	uint64_t since_ms;    /* in this state, and for this long before: */
 	uint64_t age_ms;      /* when the manager started */
 	uint64_t deadline_ms; /* WANTED: then it is refused */

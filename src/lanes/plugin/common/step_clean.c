@@ -145,10 +145,15 @@ static bool clean(struct cleaning *cleaning)
 	const size_t size = strlen(cleaning->url) - strlen(MULTICASTS);
 	char *job_url = memory_format("%.*s/jobs/%s", (int)size, cleaning->url,
 				      cleaning->job);
-	json_t *patch =
-		memory_have(json_pack("{s:{s:n}}", "jobSteps", cleaning->step));
+	json_t *patch = json_pack("{s:{s:n}}", "jobSteps", cleaning->step);
 	bool is_good;
 
+	if (patch == NULL) {
+		fprintf(stderr,
+			"fairlead-step-clean: the step's name is not UTF-8\n");
+		free(job_url);
+		return false;
+	}
 	cleaning->body = memory_have(json_dumps(patch, JSON_COMPACT));
 	is_good = ask(cleaning, "PATCH", job_url, cleaning->body);
 	if (is_good && !is_done(cleaning))
