@@ -242,4 +242,17 @@ flock -u 9
 wait "$inner"
 fm clear
 
+it 'the clean-up says what it cannot do with a name, a time or variables'
+cleaner=$build/src/lanes/plugin/common/fairlead-step-clean
+half=(env FI_CXI_COLL_JOB_ID=a FI_CXI_COLL_MCAST_TOKEN=t)
+all=("${half[@]}" FI_CXI_COLL_FABRIC_MGR_URL=https://127.0.0.1:1/fabric/collectives/multicasts)
+expect_exit 0 "$cleaner" # a job without trees
+expect_exit 1 "${half[@]}" "$cleaner"
+expect_error 'are not complete'
+expect_exit 1 "${all[@]}" "$cleaner" --step $'\xff'
+expect_error 'not UTF-8'
+expect_exit 1 "${all[@]}" "$cleaner" --step 0
+expect_error 'no answer from https://127.0.0.1:1'
+expect_exit 2 "${all[@]}" "$cleaner" --timeout 0
+
 story_end
