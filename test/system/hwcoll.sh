@@ -159,6 +159,32 @@ it 'HR01: an access token that has expired is fetched again'
 fm expire
 is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB hwcoll=on)" 23 'trees'
 
+it 'HS02: a restart delays no job by its login, also when that never ends'
+wanted_are() { # wanted_are N: jobs that wait for a reservation
+	[ "$(fairlead status --json | gojq .external.slingshot.wanted)" = "$1" ]
+}
+sed -i '/hwcoll_trees/a hwcoll_wait = 60' "$config"
+fm fault op=token delay=forever count=1000
+restart manager
+fairlead run -N 2 -o hwcoll=on -- env >"$work/env" 2>&1 &
+slow=$!
+wait_for wanted_are 1
+expect_exit 0 fairlead run -N 2 -- true
+wanted_are 1
+fm clear
+wait "$slow"
+grep -qx 'n0.0: FI_CXI_HWCOLL_ADDRS_PER_JOB=23' "$work/env"
+sed -i '/hwcoll_wait/d' "$config"
+
+it 'HS02: a job that asks waits for the login as long as configured, and its event says why'
+fm fault op=token delay=forever count=1000
+restart manager
+late=$(reserve jm/late 'n[0-1]' -o hwcoll=on)
+expect_exit 0 fairlead apply "$late"
+fairlead eventlog "$late" | grep -q '"refused":"23".*"reason":"no answer in'
+fairlead release "$late"
+fm clear
+
 it 'HE04 HS04: what nobody knows is released at a start, and nothing of others'
 other POST '' '{"jobID":"emulated-g1","mcastLimit":1}'
 for name in emulated-77777 emulated-g77777 emulated-g7x emulated-g07 other-g7 emulated; do
