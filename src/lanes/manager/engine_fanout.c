@@ -2,9 +2,6 @@
 /*
  * The engine's side of the fan-out: which nodes are up, the signature, and what
  * the answers are for. The core and clients get all answers together.
- *
- * A grant's nodes are one group from its first command on, until one of its
- * REVOKEs is over; when more is to be revoked later, it is made again for that.
  */
 #include <assert.h>
 #include <errno.h>
@@ -163,9 +160,6 @@ static void on_done(void *ctx, const struct fanout_command *command,
 {
 	struct engine *engine = ctx;
 
-	if (command->op == COMMAND_REVOKE)
-		engine->rounds.ops->group_drop(engine->rounds.ctx,
-					       command->group);
 	if (command->owner == COMMAND_OF_CLIENT)
 		query_done(engine, command->id, answers, command->node_count);
 	else if (command->owner == COMMAND_OF_CORE && engine->core != NULL)

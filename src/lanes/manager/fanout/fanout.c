@@ -3,6 +3,9 @@
  * A fan-out has targets (its nodes), its command as it was signed (again for
  * nodes that registered meanwhile) and rounds. Each tick starts a round for
  * those of its open targets that are up, due and in no round.
+ *
+ * A grant's nodes are one group from its first command on, until one of its
+ * REVOKEs is over; when more is to be revoked later, it is made again for that.
  */
 #include "lanes/manager/fanout/internal.h"
 
@@ -115,6 +118,16 @@ static void answer_fini(struct fanout_answer *answer)
 	free((uint8_t *)answer->said);
 }
 
+/* No command follows a REVOKE, unless some nodes have to repeat it. */
+static void group_drop(struct fanouts *fanouts, const struct fanout *fanout)
+{
+	const struct fanout_command *command = fanout->command;
+
+	if (command->op == COMMAND_REVOKE && command->group != 0)
+		fanouts->seam->ops->group_drop(fanouts->seam->ctx,
+					       command->group);
+}
+
 static void fanout_destroy(struct fanouts *fanouts, struct fanout *fanout)
 {
 	struct signed_command *command, *next_command;
@@ -141,6 +154,8 @@ void fanouts_clear(struct fanouts *fanouts)
 		struct fanout *fanout = fanouts->list;
 
 		DL_DELETE(fanouts->list, fanout);
+		if (!fanout->is_over)
+			group_drop(fanouts, fanout);
 		fanout_destroy(fanouts, fanout);
 	}
 	fanouts->count = 0;
@@ -287,6 +302,7 @@ static void finish(struct fanouts *fanouts, struct fanout *fanout)
 	if (!fanout->is_over) {
 		fanout->is_over = true;
 		fanouts->count--;
+		group_drop(fanouts, fanout);
 		fanouts->ops->done(fanouts->ctx, fanout->command,
 				   fanout->answers);
 	}

@@ -103,6 +103,34 @@ static void what_is_forgotten_is_cancelled_and_tells_nobody(void **state)
 	assert_int_equal(fanouts_deadline_ms(scene->fanouts), DEADLINE_NONE);
 }
 
+/* A grant that is over has no later command that would end its group. */
+static void group_ends_with_its_revoke(void **state)
+{
+	struct scene *scene = *state;
+
+	bed_start(scene, COMMAND_REVOKE, 1);
+	asked_answer_one(scene, bed_only(scene, 0), 1, 0, 0);
+	bed_tick(scene);
+	assert_int_equal(scene->done_count, 1);
+	assert_int_equal(scene->drop_count, 1);
+	bed_start(scene, COMMAND_REVOKE, 1);
+	fanouts_clear(scene->fanouts);
+	assert_int_equal(scene->drop_count, 2);
+}
+
+static void group_outlives_an_apply(void **state)
+{
+	struct scene *scene = *state;
+
+	bed_start(scene, COMMAND_APPLY, 1);
+	asked_answer_one(scene, bed_only(scene, 0), 1, 0, 0);
+	bed_tick(scene);
+	assert_int_equal(scene->done_count, 1);
+	bed_start(scene, COMMAND_APPLY, 1);
+	fanouts_clear(scene->fanouts);
+	assert_int_equal(scene->drop_count, 0);
+}
+
 static void two_bed_do_not_meet(void **state)
 {
 	struct scene *scene = *state;
@@ -159,6 +187,8 @@ int main(void)
 		TEST(answers_of_a_query_have_room),
 		TEST(refusal_is_reported_with_its_reason),
 		TEST(what_is_forgotten_is_cancelled_and_tells_nobody),
+		TEST(group_ends_with_its_revoke),
+		TEST(group_outlives_an_apply),
 		TEST(two_bed_do_not_meet),
 		TEST(command_to_no_node_is_done),
 		TEST(command_that_cannot_be_sent_has_its_error),

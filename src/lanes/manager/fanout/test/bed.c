@@ -64,9 +64,18 @@ static void on_cancel(void *ctx, uint64_t id)
 			scene->asked[i]->is_cancelled = true;
 }
 
+static void on_group_drop(void *ctx, uint64_t group)
+{
+	struct scene *scene = ctx;
+
+	assert_int_equal(group, GRANT);
+	scene->drop_count++;
+}
+
 static const struct round_ops round_ops = {
 	.start = on_start,
 	.cancel = on_cancel,
+	.group_drop = on_group_drop,
 };
 
 /* --- the caller --- */

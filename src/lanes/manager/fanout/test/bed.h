@@ -52,6 +52,7 @@ struct scene {
 	enum command_op op;
 	size_t look_up_count; /* of all nodes together */
 	size_t done_count;
+	size_t drop_count; /* of the grant's group */
 	unsigned int late_count;
 	char late_node[16]; /* the last one */
 	uint64_t late_ms;   /* when it was asked */
