@@ -145,7 +145,10 @@ uint32_t limits_shared_use(const struct nic *nic, enum cxi_rsrc_type type);
 /* -EEXIST: the generation's rule forbids the overlap. (profile.c) */
 int profile_add(struct nic *nic, struct softnic_svc *service, uint16_t match,
 		uint16_t ignore);
-/* Give each profile a receive entry, or none. -ENOSPC: none has one. */
+/*
+ * Give each profile a receive entry, or none. -ENOSPC: none has one; -EINVAL:
+ * VNIs without a profile.
+ */
 int profile_enable_all(struct nic *nic, struct softnic_svc *service);
 void profile_disable_all(struct nic *nic, struct softnic_svc *service);
 

@@ -207,6 +207,8 @@ static bool op_exists(unsigned int generation, enum softnic_op op)
 	switch (op) {
 	case SOFTNIC_OP_SVC_SET_VNI_RANGE:
 	case SOFTNIC_OP_SVC_GET_VNI_RANGE:
+	case SOFTNIC_OP_SVC_SET_EXCLUSIVE_CP:
+	case SOFTNIC_OP_SVC_GET_EXCLUSIVE_CP:
 		return generation >= 13;
 	case SOFTNIC_OP_SVC_SET_NETNS:
 	case SOFTNIC_OP_SVC_GET_NETNS:

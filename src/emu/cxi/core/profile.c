@@ -61,6 +61,11 @@ int profile_add(struct nic *nic, struct softnic_svc *service, uint16_t match,
 
 int profile_enable_all(struct nic *nic, struct softnic_svc *service)
 {
+	/* Its range was refused. */
+	if (nic->softnic->config.generation >= 13 &&
+	    !service->desc.restricted_vnis && service->desc.num_vld_vnis > 0 &&
+	    service->profile_count == 0)
+		return -EINVAL;
 	for (unsigned int i = 0; i < service->profile_count; i++) {
 		struct profile *profile = &service->profiles[i];
 

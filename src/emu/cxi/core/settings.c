@@ -73,10 +73,9 @@ int softnic_service_set_vni_range(struct softnic_client *client,
 				  uint16_t vni_max)
 {
 	struct softnic_svc *service;
-	int result;
+	int result = client_service(client, SOFTNIC_OP_SVC_SET_VNI_RANGE,
+				    svc_id, &service);
 
-	result = client_service(client, SOFTNIC_OP_SVC_SET_VNI_RANGE, svc_id,
-				&service);
 	if (result < 0)
 		return result;
 	if (service->desc.restricted_vnis)
@@ -86,11 +85,10 @@ int softnic_service_set_vni_range(struct softnic_client *client,
 	/* One range a service: a second one has nowhere to go. */
 	if (service->profile_count > 0)
 		return -EEXIST;
-	result = profile_add(client->nic, service, vni_min,
-			     (uint16_t)(vni_max - vni_min));
-	if (result == 0)
-		service->desc.num_vld_vnis = 1;
-	return result;
+	/* The driver counts the range also when there is no profile for it. */
+	service->desc.num_vld_vnis = 1;
+	return profile_add(client->nic, service, vni_min,
+			   (uint16_t)(vni_max - vni_min));
 }
 
 int softnic_service_get_vni_range(struct softnic_client *client,
@@ -104,8 +102,10 @@ int softnic_service_get_vni_range(struct softnic_client *client,
 				&service);
 	if (result < 0)
 		return result;
-	if (service->desc.restricted_vnis || service->profile_count == 0)
+	if (service->desc.restricted_vnis || service->desc.num_vld_vnis == 0)
 		return -EINVAL;
+	if (service->profile_count == 0)
+		return -ENOENT;
 	*ret_vni_min = service->profiles[0].match;
 	*ret_vni_max = (uint16_t)(service->profiles[0].match +
 				  service->profiles[0].ignore);

@@ -179,6 +179,43 @@ static void range_is_for_services_without_vnis(void **state)
 	assert_int_equal(set_range(fixture, id, 256, 511), -EEXIST);
 }
 
+static void refused_range_leaves_a_service_that_cannot_be_enabled(void **state)
+{
+	struct fixture *fixture = *state;
+	struct softnic_client *root = fixture->root;
+	uint32_t id = alloc_range(fixture);
+	bool exclusive_cp;
+	uint16_t min;
+	uint16_t max;
+
+	must_alloc(fixture, USER_UID, 100);
+	assert_int_equal(set_range(fixture, id, 64, 127), -EEXIST);
+	assert_int_equal(softnic_service_get_vni_range(root, id, &min, &max),
+			 -ENOENT);
+	assert_int_equal(softnic_service_get_exclusive_cp(root, id,
+							  &exclusive_cp),
+			 -ENOENT);
+	assert_int_equal(softnic_service_enable(root, id, true), -EINVAL);
+	assert_false(must_get(fixture, id).enable);
+	assert_int_equal(set_range(fixture, id, 128, 255), 0);
+	assert_int_equal(softnic_service_enable(root, id, true), 0);
+}
+
+/* A driver of 14 lets it coincide with a VNI; one of 13 does not. */
+static void range_of_one_is_a_vni(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t id;
+
+	for (unsigned int generation = 13; generation <= 14; generation++) {
+		boot(fixture, generation);
+		id = alloc_range(fixture);
+		must_alloc(fixture, USER_UID, 1024);
+		assert_int_equal(set_range(fixture, id, 1024, 1024),
+				 generation == 13 ? -EEXIST : 0);
+	}
+}
+
 static void range_takes_effect_when_enabled(void **state)
 {
 	struct fixture *fixture = *state;
@@ -193,12 +230,16 @@ static void range_takes_effect_when_enabled(void **state)
 static void generations_know_their_operations(void **state)
 {
 	struct fixture *fixture = *state;
+	bool exclusive_cp;
 	uint32_t netns;
 	uint32_t id;
 
 	boot(fixture, 12);
 	id = alloc_range(fixture);
 	assert_int_equal(set_range(fixture, id, 64, 127), -EINVAL);
+	assert_int_equal(softnic_service_get_exclusive_cp(fixture->root, id,
+							  &exclusive_cp),
+			 -EINVAL);
 	boot(fixture, 13);
 	id = alloc_range(fixture);
 	assert_int_equal(set_range(fixture, id, 64, 127), 0);
@@ -364,6 +405,9 @@ int main(void)
 		fixture_test(range_collides_with_what_it_covers),
 		fixture_test(malformed_ranges_are_invalid),
 		fixture_test(range_is_for_services_without_vnis),
+		fixture_test(
+			refused_range_leaves_a_service_that_cannot_be_enabled),
+		fixture_test(range_of_one_is_a_vni),
 		fixture_test(range_takes_effect_when_enabled),
 		fixture_test(generations_know_their_operations),
 		fixture_test(exclusive_cp_needs_a_range_that_is_off),
