@@ -3,7 +3,8 @@
  * `slingshot` against the contract, over the software NIC: two NICs, a
  * default service, an ethernet service. Processes really ask for LNIs, under
  * the owner's uid. Run for each generation of the NIC's driver (12, 13 or 14,
- * the argument): they differ in who may share a VNI.
+ * the first argument): they differ in who may share a VNI. Options of a lane
+ * can follow.
  */
 #include "contract/contract.h"
 #include "lanes/driver/driver.h"
@@ -18,7 +19,9 @@ static void start(struct contract_fixture *fixture)
 	softnic_start(&softnic, "--nics", "2", "--generation", generation);
 	fixture->owner = softnic_owner();
 	memcpy(fixture->settings, softnic.settings, sizeof(softnic.settings));
-	fixture->setting_count = SOFTNIC_SETTINGS;
+	fixture->settings[SOFTNIC_SETTINGS] =
+		(struct fairlead_setting){ "exclusive_cp", "true", 4 };
+	fixture->setting_count = SOFTNIC_SETTINGS + 1;
 }
 
 static void stop(struct contract_fixture *fixture)
@@ -77,8 +80,10 @@ int main(int argc, char **argv)
 		.let_go = let_go,
 	};
 
-	if (argc != 2)
+	if (argc != 2 && argc != 3)
 		return 2;
 	generation = argv[1];
+	if (argc == 3)
+		fixture.options = argv[2];
 	return contract_run(&fixture);
 }

@@ -114,6 +114,7 @@ static void report_dry_run(const struct cxi_nic *nic,
 	char text[SLINGSHOT_LIMITS_TEXT_MAX];
 	char vnis[SLINGSHOT_VNIS_TEXT_MAX];
 	char lpr[32] = "";
+	const char *cp = lane->has_exclusive_cp ? " exclusive_cp" : "";
 
 	slingshot_limits_format(&limits->limits, text);
 	slingshot_vnis_format(lane->vnis, lane->vni_count, vnis);
@@ -121,8 +122,9 @@ static void report_dry_run(const struct cxi_nic *nic,
 		snprintf(lpr, sizeof(lpr), " lpr=%u", lane->lnis_per_rgid);
 	warnings_add(warnings,
 		     "%s: would make a service uid=%u vnis=%s "
-		     "tcs=0x%02x %s%s",
-		     nic->name, lane->uid, vnis, lane->policy.tcs, text, lpr);
+		     "tcs=0x%02x %s%s%s",
+		     nic->name, lane->uid, vnis, lane->policy.tcs, text, lpr,
+		     cp);
 }
 
 /* Returns the service's id, or 0 in a dry run. */
@@ -175,6 +177,39 @@ static int make_service(struct cxi_nic *nic, const struct slingshot_lane *lane,
 				 "%s: cannot make a service: %s", nic->name,
 				 strerror(-result));
 	return result;
+}
+
+static int check_exclusive_cp(const struct cxi_library *library,
+			      struct fairlead_error *ret_error)
+{
+	if (library->svc_set_vni_range && library->svc_set_exclusive_cp &&
+	    library->svc_enable)
+		return 0;
+	return error_set(ret_error, -EOPNOTSUPP,
+			 "option 'exclusive_cp': the library has no "
+			 "cxil_svc_set_exclusive_cp, as releases before 13.1");
+}
+
+/* The service has no VNI yet, and is disabled. It is destroyed on failure. */
+static int set_exclusive_cp(const struct cxi_nic *nic, uint32_t svc_id,
+			    uint16_t vni, struct fairlead_error *ret_error)
+{
+	const struct cxi_library *library = nic->library;
+	int result = library->svc_set_vni_range(nic->dev, svc_id, vni, vni);
+
+	if (result == 0)
+		result = library->svc_set_exclusive_cp(nic->dev, svc_id, true);
+	if (result == 0)
+		result = library->svc_enable(nic->dev, svc_id, true);
+	if (result == 0)
+		return 0;
+	/* What stays is disabled; a revoke without a record finds it. */
+	(void)library->destroy_svc(nic->dev, svc_id);
+	return error_set(ret_error, result,
+			 "%s: cannot give service %u VNI %u with communication "
+			 "profiles of its own: %s; NIC drivers have that from "
+			 "13.1 on",
+			 nic->name, svc_id, vni, strerror(-result));
 }
 
 /*
@@ -242,12 +277,16 @@ static int make_on(const struct slingshot_node *node,
 	if (result <= 0)
 		return result;
 	svc_id = (uint32_t)result;
-	if (lane->is_in_netns) {
+	result = 0;
+	if (lane->has_exclusive_cp)
+		result = set_exclusive_cp(&nic, svc_id, lane->vnis[0],
+					  ret_error);
+	/* The namespace is let into the profiles that are there. */
+	if (result == 0 && lane->is_in_netns)
 		result = slingshot_netns_bind(&nic, svc_id, lane->netns,
 					      ret_error);
-		if (result < 0)
-			return result;
-	}
+	if (result < 0)
+		return result;
 	share_rgids(&nic, svc_id, lane, warnings);
 	if (info->pct_eq == 0)
 		warnings_add(warnings, "%s: no retry handler is running for it",
@@ -316,6 +355,8 @@ int slingshot_apply(void *state, const struct fairlead_lane *lane,
 	if (list.count > 0 && result == 0 && wanted.is_in_netns)
 		result = slingshot_netns_find(node, lane, &wanted.netns,
 					      ret_error);
+	if (list.count > 0 && result == 0 && wanted.has_exclusive_cp)
+		result = check_exclusive_cp(node->library, ret_error);
 	if (result == 0 && list.count > 0)
 		plan_rgids(&wanted, list.count, warnings);
 	for (uint32_t i = 0; result == 0 && i < list.count; i++)

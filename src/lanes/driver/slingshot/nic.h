@@ -35,6 +35,9 @@
 	X(get_svc_lpr)          \
 	X(svc_enable)           \
 	X(svc_set_netns)        \
+	X(svc_set_vni_range)    \
+	X(svc_set_exclusive_cp) \
+	X(svc_get_exclusive_cp) \
 	X(svc_get_vni_range)
 
 struct cxi_library {

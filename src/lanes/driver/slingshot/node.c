@@ -105,14 +105,33 @@ static int probe(void *state,
 	return result;
 }
 
+#define RANGE_TEXT_MAX 48 /* with the zero */
+
+/* "vni_range=64-127 exclusive_cp ", as far as the library tells. */
+static void format_range(const struct cxi_nic *nic, uint32_t svc_id,
+			 char text[RANGE_TEXT_MAX])
+{
+	const struct cxi_library *library = nic->library;
+	bool is_exclusive = false;
+	uint16_t min;
+	uint16_t max;
+
+	if (!library->svc_get_vni_range ||
+	    library->svc_get_vni_range(nic->dev, svc_id, &min, &max) < 0)
+		return;
+	if (library->svc_get_exclusive_cp &&
+	    library->svc_get_exclusive_cp(nic->dev, svc_id, &is_exclusive) < 0)
+		is_exclusive = false;
+	snprintf(text, RANGE_TEXT_MAX, "vni_range=%u-%u %s", min, max,
+		 is_exclusive ? "exclusive_cp " : "");
+}
+
 static void describe_service(const struct cxi_nic *nic,
 			     const struct cxi_svc_desc *desc,
 			     struct fairlead_object *object)
 {
 	char limits[SLINGSHOT_LIMITS_TEXT_MAX];
-	char range[40] = "";
-	uint16_t min;
-	uint16_t max;
+	char range[RANGE_TEXT_MAX] = "";
 
 	snprintf(object->device, sizeof(object->device), "%s", nic->name);
 	object->id = desc->svc_id;
@@ -129,12 +148,9 @@ static void describe_service(const struct cxi_nic *nic,
 		object->flags |= FAIRLEAD_OBJECT_NETNS;
 	if (nic_is_used(nic, desc->svc_id))
 		object->flags |= FAIRLEAD_OBJECT_BUSY;
-	if (desc->restricted_vnis)
-		object->id_count = desc->num_vld_vnis;
-	else if (nic->library->svc_get_vni_range &&
-		 nic->library->svc_get_vni_range(nic->dev, desc->svc_id, &min,
-						 &max) == 0)
-		snprintf(range, sizeof(range), "vni_range=%u-%u ", min, max);
+	object->id_count = slingshot_service_vni_count(desc);
+	if (!desc->restricted_vnis)
+		format_range(nic, desc->svc_id, range);
 	for (uint32_t i = 0; i < object->id_count; i++)
 		object->ids[i] = desc->vnis[i];
 	slingshot_limits_format(&desc->limits, limits);
@@ -174,7 +190,7 @@ static int list(void *state,
 static bool is_same(const struct cxi_svc_desc *desc,
 		    const struct fairlead_object *object)
 {
-	uint32_t count = desc->restricted_vnis ? desc->num_vld_vnis : 0;
+	uint32_t count = slingshot_service_vni_count(desc);
 
 	if (slingshot_service_uid(desc) != object->uid ||
 	    count != object->id_count)

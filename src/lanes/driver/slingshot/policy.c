@@ -149,6 +149,9 @@ static int read_option(const struct option *option,
 		return option_flag(option, &request->is_off, ret_error);
 	if (strcmp(option->name, "netns") == 0)
 		return option_flag(option, &request->is_in_netns, ret_error);
+	if (strcmp(option->name, "exclusive_cp") == 0)
+		return option_flag(option, &request->has_exclusive_cp,
+				   ret_error);
 	if (strcmp(option->name, "keep") == 0)
 		return slingshot_percent_parse(
 			"keep", option->value, ceiling->keep,
@@ -187,6 +190,11 @@ int slingshot_request_parse(const char *text,
 		return result;
 	if (request.is_off)
 		request.vni_count = 0;
+	if (request.has_exclusive_cp && request.vni_count != 1)
+		return error_set(ret_error, -EINVAL,
+				 "option 'exclusive_cp' is for jobs with one "
+				 "VNI, this one has %u",
+				 request.vni_count);
 	*ret_request = request;
 	return 0;
 }
@@ -248,4 +256,6 @@ void slingshot_request_format(const struct slingshot_request *request,
 			       below_minimum[policy->refuses_less]);
 	if (request->is_in_netns)
 		options_append(text, ",netns");
+	if (request->has_exclusive_cp)
+		options_append(text, ",exclusive_cp");
 }

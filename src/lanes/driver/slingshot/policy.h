@@ -39,8 +39,9 @@ struct slingshot_policy {
 /* What one job wants. */
 struct slingshot_request {
 	bool is_off;
-	bool is_in_netns;   /* the job's network namespace, not its owner */
-	uint32_t vni_count; /* 0..SLINGSHOT_VNIS_MAX; 0 when is_off */
+	bool is_in_netns;      /* the job's network namespace, not its owner */
+	bool has_exclusive_cp; /* communication profiles that nobody shares */
+	uint32_t vni_count;    /* 0..SLINGSHOT_VNIS_MAX; 0 when is_off */
 	struct slingshot_policy policy;
 	struct hwcoll_request hwcoll;
 };
@@ -92,6 +93,7 @@ struct slingshot_settings {
 	struct vnis_settings vnis; /* first */
 	struct slingshot_policy policy;
 	struct hwcoll_settings hwcoll;
+	bool allows_exclusive_cp;
 	/* A node's. */
 	const char *library;
 	const char *device_path;

@@ -39,8 +39,7 @@ static size_t find_holders(const struct slingshot_node *node,
 static void format_vnis(const struct cxi_svc_desc *desc,
 			char text[SLINGSHOT_VNIS_TEXT_MAX])
 {
-	slingshot_vnis_format(desc->vnis,
-			      desc->restricted_vnis ? desc->num_vld_vnis : 0,
+	slingshot_vnis_format(desc->vnis, slingshot_service_vni_count(desc),
 			      text);
 }
 

@@ -12,6 +12,11 @@
 
 #include "lanes/driver/slingshot/policy.h"
 
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 static bool is_for_jobs(uint32_t vni)
 {
 	return vni <= UINT16_MAX && vni != 0 && vni != 1 && vni != 10;
@@ -69,7 +74,13 @@ int slingshot_lane_read(const struct fairlead_lane *lane, bool with_options,
 						 &request, ret_error);
 		if (result < 0)
 			return error_prefix(ret_error, "options of the lane");
+		if (request.has_exclusive_cp && read.vni_count != 1)
+			return error_set(ret_error, -EINVAL,
+					 "lane has %u VNIs, with option "
+					 "'exclusive_cp' it has one",
+					 read.vni_count);
 		read.policy = request.policy;
+		read.has_exclusive_cp = request.has_exclusive_cp;
 	}
 	*ret_lane = read;
 	return 0;
@@ -81,11 +92,13 @@ void slingshot_service_fill(const struct slingshot_lane *lane,
 {
 	struct cxi_svc_desc desc = {
 		.restricted_members = 1,
-		.restricted_vnis = 1,
+		.restricted_vnis = !lane->has_exclusive_cp,
 		.restricted_tcs = 1,
 		.resource_limits = 1,
 		.enable = 1,
-		.num_vld_vnis = (uint8_t)lane->vni_count,
+		.num_vld_vnis = lane->has_exclusive_cp
+					? 0
+					: (uint8_t)lane->vni_count,
 		.members = {
 			{ .svc_member.uid = lane->uid,
 			  .type = CXI_SVC_MEMBER_UID },
@@ -99,16 +112,23 @@ void slingshot_service_fill(const struct slingshot_lane *lane,
 		desc.members[0] = (struct cxi_svc_member){
 			.type = CXI_SVC_MEMBER_NET_NS,
 		};
+	/* The NIC's driver lists them also where it does not obey them. */
 	memcpy(desc.vnis, lane->vnis, sizeof(desc.vnis));
 	for (int tc = 0; tc < CXI_TC_MAX; tc++)
 		desc.tcs[tc] = lane->policy.tcs & 1u << tc;
 	*ret_desc = desc;
 }
 
+uint32_t slingshot_service_vni_count(const struct cxi_svc_desc *desc)
+{
+	if (!desc->restricted_vnis)
+		return desc->vnis[0] != 0;
+	return least(desc->num_vld_vnis, CXI_SVC_MAX_VNIS);
+}
+
 static bool has_vni(const struct cxi_svc_desc *desc, uint16_t vni)
 {
-	for (unsigned int i = 0; i < desc->num_vld_vnis && i < CXI_SVC_MAX_VNIS;
-	     i++) {
+	for (uint32_t i = 0; i < slingshot_service_vni_count(desc); i++) {
 		if (desc->vnis[i] == vni)
 			return true;
 	}
@@ -118,8 +138,6 @@ static bool has_vni(const struct cxi_svc_desc *desc, uint16_t vni)
 uint16_t slingshot_service_shares(const struct cxi_svc_desc *desc,
 				  const struct slingshot_lane *lane)
 {
-	if (!desc->restricted_vnis)
-		return 0;
 	for (uint32_t i = 0; i < lane->vni_count; i++) {
 		if (has_vni(desc, lane->vnis[i]))
 			return lane->vnis[i];
@@ -156,8 +174,9 @@ bool slingshot_service_is_of(const struct cxi_svc_desc *desc,
 			     const struct slingshot_lane *lane)
 {
 	if (desc->is_system_svc || desc->svc_id == CXI_DEFAULT_SVC_ID ||
-	    !desc->restricted_vnis || lane->vni_count == 0 ||
-	    desc->num_vld_vnis != lane->vni_count || !is_owned(desc, lane))
+	    lane->vni_count == 0 ||
+	    slingshot_service_vni_count(desc) != lane->vni_count ||
+	    !is_owned(desc, lane))
 		return false;
 	for (uint32_t i = 0; i < lane->vni_count; i++) {
 		if (!has_vni(desc, lane->vnis[i]))
@@ -253,11 +272,6 @@ void slingshot_limits_format(const struct cxi_rsrc_limits *limits,
  * - List entries (LEs) that are reserved come from one of 15 pools; a
  *   service that reserves none shares pool 0.
  */
-
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
 
 static uint32_t most(uint32_t a, uint32_t b)
 {

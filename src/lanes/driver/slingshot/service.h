@@ -22,6 +22,7 @@ struct slingshot_lane {
 	uint32_t tasks;
 	bool is_in_netns; /* for who is in the namespace, not for the owner */
 	uint32_t netns;   /* its inode; the caller's */
+	bool has_exclusive_cp;  /* see slingshot_service_fill */
 	uint32_t lnis_per_rgid; /* the caller's; 0 and 1: none are shared */
 	uint32_t vni_count;
 	uint16_t vnis[CXI_SVC_MAX_VNIS];
@@ -37,7 +38,11 @@ int slingshot_lane_read(const struct fairlead_lane *lane, bool with_options,
 			struct slingshot_lane *ret_lane,
 			struct fairlead_error *ret_error);
 
-/* What to ask the NIC for; the limits are the caller's. */
+/*
+ * What to ask the NIC for; the limits are the caller's. A NIC's driver gives
+ * communication profiles of its own only to a service with a range of VNIs,
+ * which is set after the service is made: until then nobody can use it.
+ */
 void slingshot_service_fill(const struct slingshot_lane *lane,
 			    const struct cxi_rsrc_limits *limits,
 			    struct cxi_svc_desc *ret_desc);
@@ -49,6 +54,11 @@ void slingshot_service_fill(const struct slingshot_lane *lane,
  */
 bool slingshot_service_is_of(const struct cxi_svc_desc *desc,
 			     const struct slingshot_lane *lane);
+/*
+ * How many of desc->vnis the service has. One without a list has the range that
+ * was set for it, or will be: where we made it, its descriptor names the VNI.
+ */
+uint32_t slingshot_service_vni_count(const struct cxi_svc_desc *desc);
 /* The first of the lane's VNIs that the service also has, or 0. */
 uint16_t slingshot_service_shares(const struct cxi_svc_desc *desc,
 				  const struct slingshot_lane *lane);

@@ -156,6 +156,8 @@ static const struct fairlead_setting_spec specs[] = {
 	{ "below_minimum", &type_choice, AT(policy.refuses_less), "warn", 0,
 	  "*refuse*: a job that is below the minimum fails when it starts. "
 	  "*warn*: it starts with a warning." },
+	{ "exclusive_cp", &settings_bool, AT(allows_exclusive_cp), "false", 0,
+	  "*true*: jobs may have the option *exclusive_cp*." },
 	{ "hwcoll_url", &type_url, AT(hwcoll.url), "", 0,
 	  "URL of the fabric manager, without the path of collectives: "
 	  "_https://HOST[:PORT][/PREFIX]_. Empty: no hardware collectives." },
@@ -270,6 +272,11 @@ static int reserve(void *data, const struct fairlead_driver_request *request,
 					 ret_error);
 	if (result < 0)
 		return result;
+	if (asked.has_exclusive_cp && !state->allows_exclusive_cp)
+		return error_set(ret_error, -EINVAL,
+				 "option 'exclusive_cp' is not for jobs of "
+				 "this site: the setting exclusive_cp is "
+				 "false");
 	vnis_plan(&state->vnis, asked.vni_count, asked.is_off, &plan);
 	hwcoll_plan(&state->hwcoll, request->node_count, &asked.hwcoll, &plan);
 	slingshot_request_format(&asked, plan.options);

@@ -114,6 +114,27 @@ static void the_site_s_limits_travel_in_the_options(void **state)
 	ops->destroy(data);
 }
 
+static void exclusive_profiles_are_for_sites_that_allow_them(void **state)
+{
+	struct fairlead_driver_request request = { .key = "s/1/0",
+						   .options = "exclusive_cp" };
+	struct fairlead_error error = { 0 };
+	struct fairlead_plan plan;
+	void *data = NULL;
+
+	assert_int_equal(CONFIGURE(&data, &error, { "keep", "10%", 1 }), 0);
+	assert_int_equal(ops->reserve(data, &request, &plan, &error), -EINVAL);
+	assert_non_null(
+		strstr(error.text, "the setting exclusive_cp is false"));
+	ops->destroy(data);
+	assert_int_equal(
+		CONFIGURE(&data, &error, { "exclusive_cp", "true", 1 }), 0);
+	plan = reserve(data, "exclusive_cp");
+	assert_non_null(strstr(plan.options, ",exclusive_cp"));
+	assert_int_equal(plan.counts[0], 1);
+	ops->destroy(data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -121,6 +142,8 @@ int main(void)
 		cmocka_unit_test(all_errors_are_reported_at_once),
 		cmocka_unit_test(settings_of_the_nodes_are_checked_too),
 		cmocka_unit_test(the_site_s_limits_travel_in_the_options),
+		cmocka_unit_test(
+			exclusive_profiles_are_for_sites_that_allow_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

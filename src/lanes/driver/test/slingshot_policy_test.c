@@ -130,6 +130,10 @@ static void wrong_options_are_refused(void **state)
 	assert_refused("minimum=%", "from 0% to 100%");
 	assert_refused("below_minimum", "neither 'warn' nor 'refuse'");
 	assert_refused("below_minimum=fail", "neither 'warn' nor 'refuse'");
+	assert_refused("exclusive_cp=1", "takes no value");
+	assert_refused("vnis=2,exclusive_cp", "is for jobs with one VNI, this "
+					      "one has 2");
+	assert_refused("exclusive_cp,vnis=0", "this one has 0");
 	assert_refused("tcs", "there is no traffic class ''");
 	assert_refused("tcs=FAST", "there is no traffic class 'FAST'");
 }
@@ -152,6 +156,8 @@ static void formatted_options_stand_for_themselves(void **state)
 		{ "tcs=BEST_EFFORT,per_core_acs=1,max_ptes=0,vnis=3",
 		  "vnis=3,tcs=BEST_EFFORT,max_ptes=0,per_core_acs=1" },
 		{ "netns", "vnis=1,tcs=LOW_LATENCY:BEST_EFFORT,netns" },
+		{ "exclusive_cp,netns",
+		  "vnis=1,tcs=LOW_LATENCY:BEST_EFFORT,netns,exclusive_cp" },
 		{ "below_minimum=refuse,minimum=50%,keep=25%",
 		  "vnis=1,tcs=LOW_LATENCY:BEST_EFFORT,keep=25%,minimum=50%,"
 		  "below_minimum=refuse" },
@@ -177,13 +183,15 @@ static void formatted_options_stand_for_themselves(void **state)
 		assert_int_equal(again.is_in_netns, request.is_in_netns);
 		assert_int_equal(slingshot_options_have_netns(text),
 				 request.is_in_netns);
+		assert_int_equal(again.has_exclusive_cp,
+				 request.has_exclusive_cp);
 	}
 }
 
 static void the_longest_policy_travels(void **state)
 {
 	struct slingshot_request request = {
-		.vni_count = 4,
+		.vni_count = 1,
 		.policy = slingshot_policy_unlimited,
 	};
 	struct slingshot_request again = { 0 };
@@ -193,6 +201,7 @@ static void the_longest_policy_travels(void **state)
 	request.policy.keep = 90;
 	request.policy.refuses_less = 1;
 	request.is_in_netns = true;
+	request.has_exclusive_cp = true;
 	request.hwcoll.trees = HWCOLL_TREES_MAX;
 	slingshot_request_format(&request, text);
 	assert_int_equal(slingshot_request_parse(

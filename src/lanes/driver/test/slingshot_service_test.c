@@ -46,6 +46,37 @@ static void a_service_can_be_for_a_namespace_and_nobody_else(void **state)
 	assert_false(slingshot_service_is_of(&desc, &within));
 }
 
+/* The NIC's driver keeps such a service off until it has its range. */
+static void exclusive_profiles_are_for_a_range(void **state)
+{
+	const struct cxi_rsrc_limits limits = { 0 };
+	struct slingshot_lane exclusive = lane;
+	struct cxi_svc_desc desc;
+
+	exclusive.has_exclusive_cp = true;
+	exclusive.vni_count = 1;
+	exclusive.vnis[1] = 0;
+	slingshot_service_fill(&exclusive, &limits, &desc);
+	desc.svc_id = 5;
+	assert_false(desc.restricted_vnis);
+	assert_int_equal(desc.num_vld_vnis, 0);
+	assert_int_equal(slingshot_service_vni_count(&desc), 1);
+	assert_true(slingshot_service_is_of(&desc, &exclusive));
+	desc.num_vld_vnis = 1; /* with the range */
+	assert_true(slingshot_service_is_of(&desc, &exclusive));
+	assert_int_equal(slingshot_service_shares(&desc, &lane), 2000);
+	assert_false(slingshot_service_is_of(&desc, &lane));
+	desc.members[0].svc_member.uid++;
+	assert_false(slingshot_service_is_of(&desc, &exclusive));
+	/* As others make one. */
+	desc = service();
+	desc.restricted_vnis = 0;
+	memset(desc.vnis, 0, sizeof(desc.vnis));
+	assert_int_equal(slingshot_service_vni_count(&desc), 0);
+	assert_false(slingshot_service_is_of(&desc, &exclusive));
+	assert_int_equal(slingshot_service_shares(&desc, &exclusive), 0);
+}
+
 static void a_service_is_for_the_owner_and_the_vnis(void **state)
 {
 	struct cxi_svc_desc desc = service();
@@ -122,7 +153,7 @@ static void a_shared_vni_is_found(void **state)
 	desc.vnis[1] = 8;
 	assert_int_equal(slingshot_service_shares(&desc, &lane), 0);
 	desc.vnis[1] = 2001;
-	desc.restricted_vnis = 0;
+	desc.restricted_vnis = 0; /* it has one, the first */
 	assert_int_equal(slingshot_service_shares(&desc, &lane), 0);
 }
 
@@ -166,6 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			a_service_can_be_for_a_namespace_and_nobody_else),
+		cmocka_unit_test(exclusive_profiles_are_for_a_range),
 		cmocka_unit_test(a_service_is_for_the_owner_and_the_vnis),
 		cmocka_unit_test(the_order_of_vnis_and_members_does_not_matter),
 		cmocka_unit_test(another_s_service_is_not_the_lane_s),
