@@ -140,10 +140,14 @@ static void fail_status(struct fabric_manager *manager,
 			const struct http_reply *reply)
 {
 	struct fabric_manager_outcome outcome = { .is_reached = true };
+	int result = status_result(reply->status);
 	char detail[DETAIL_MAX + 8];
 
+	/* It exists, though it cannot be read; or it has just vanished. */
+	if (operation->is_taking_over && result != -EAGAIN)
+		result = result == -ENOENT ? -EAGAIN : -EPROTO;
 	detail_get(manager, reply, detail, sizeof(detail));
-	outcome.result = error_set(&outcome.error, status_result(reply->status),
+	outcome.result = error_set(&outcome.error, result,
 				   "%s '%s': the fabric manager answers %u%s",
 				   verb_texts[operation->verb], operation->name,
 				   reply->status, detail);
@@ -334,9 +338,6 @@ static void taken(struct fabric_manager *manager,
 		   !operation->is_taking_over) {
 		operation->is_taking_over = true;
 		send(manager, operation);
-	} else if (operation->verb == VERB_MAKE && reply->status == 404) {
-		/* It went while it was taken over: another try makes it. */
-		fail_transport(manager, operation, "it vanished");
 	} else if (!is_good) {
 		fail_status(manager, operation, reply);
 	} else if (operation->verb == VERB_MAKE) {
@@ -403,7 +404,7 @@ static void token_failed(struct fabric_manager *manager,
 		outcome.result = error_set(&outcome.error, -EAGAIN,
 					   "no answer from %s: %s", endpoint,
 					   reply->text);
-	else if (reply->status >= 500)
+	else if (status_result(reply->status) == -EAGAIN)
 		outcome.result =
 			error_set(&outcome.error, -EAGAIN, "%s answers %u",
 				  endpoint, reply->status);
@@ -451,7 +452,9 @@ void fabric_manager_reply(struct fabric_manager *manager, uint64_t request,
 			break;
 	if (operation == NULL)
 		return;
-	if (reply->result < 0)
+	if (reply->result == -EMSGSIZE)
+		fail_reply(manager, operation, "is too large");
+	else if (reply->result < 0)
 		fail_transport(manager, operation, reply->text);
 	else if ((reply->status == 401 || reply->status == 403) &&
 		 manager->config->auth == FABRIC_MANAGER_OAUTH &&

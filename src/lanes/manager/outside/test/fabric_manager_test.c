@@ -190,6 +190,25 @@ static void test_make_again_when_it_vanishes(void **state)
 	answer(fixture, 409, "{}");
 	answer(fixture, 404, "{}");
 	expect_end(fixture, 7, -EAGAIN);
+	/* There was an answer: nobody is cut off. */
+	assert_true(fixture->is_reached);
+}
+
+/* It exists: what the read answers cannot be taken for "not done". */
+static void test_make_that_exists_and_is_not_readable(void **state)
+{
+	static const unsigned int statuses[] = { 400, 401, 403, 409, 507 };
+	struct fixture *fixture = *state;
+
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+		fixture->end_count = 0;
+		fixture->sent_count = 0;
+		fabric_manager_make(fixture->manager, i, "cl-g12", 23);
+		answer(fixture, 409, "{}");
+		answer(fixture, statuses[i], "{\"detail\":\"no\"}");
+		expect_end(fixture, i, -EPROTO);
+		assert_non_null(strstr(fixture->text, ": no"));
+	}
 }
 
 static void test_make_is_refused(void **state)
@@ -199,6 +218,7 @@ static void test_make_is_refused(void **state)
 		int result;
 	} cases[] = {
 		{ 400, -EINVAL }, { 401, -EACCES }, { 403, -EACCES },
+		{ 404, -ENOENT }, /* the URL is wrong */
 		{ 418, -EINVAL }, { 408, -EAGAIN }, { 429, -EAGAIN },
 		{ 500, -EAGAIN }, { 503, -EAGAIN }, { 507, -ENOSPC },
 		{ 302, -EINVAL },
@@ -227,6 +247,22 @@ static void test_make_without_an_answer(void **state)
 	assert_false(fixture->is_reached);
 	assert_string_equal(fixture->text,
 			    "no answer from https://fm: timeout");
+}
+
+/* It has answered, so that the others need not wait. */
+static void test_answers_that_are_too_large(void **state)
+{
+	const struct http_reply reply = {
+		.result = -EMSGSIZE,
+		.text = "the reply is too large",
+	};
+	struct fixture *fixture = *state;
+
+	fabric_manager_make(fixture->manager, 7, "cl-g12", 23);
+	fabric_manager_reply(fixture->manager, last(fixture)->id, &reply);
+	expect_end(fixture, 7, -EPROTO);
+	assert_true(fixture->is_reached);
+	assert_non_null(strstr(fixture->text, "too large"));
 }
 
 static void test_make_with_a_bad_answer(void **state)
@@ -423,6 +459,7 @@ static void test_token_is_refused(void **state)
 		{ 200, "{}", -EACCES },
 		{ 200, "{\"access_token\":\"a\\r\\nX: y\"}", -EACCES },
 		{ 503, "", -EAGAIN },
+		{ 429, "", -EAGAIN },
 	};
 	struct fixture *fixture = *state;
 
@@ -450,8 +487,10 @@ int main(void)
 		TEST(test_make),
 		TEST(test_make_takes_over_what_exists),
 		TEST(test_make_again_when_it_vanishes),
+		TEST(test_make_that_exists_and_is_not_readable),
 		TEST(test_make_is_refused),
 		TEST(test_make_without_an_answer),
+		TEST(test_answers_that_are_too_large),
 		TEST(test_make_with_a_bad_answer),
 		TEST(test_make_with_a_token_that_is_too_long),
 		TEST(test_no_secret_in_an_error),
