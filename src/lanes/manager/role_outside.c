@@ -2,6 +2,7 @@
 /* The fabric managers that drivers name in their settings. */
 #include "lanes/manager/role.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "lanes/manager/outside/backend.h"
@@ -88,6 +89,10 @@ void role_outside_take(struct manager *manager,
 void role_outside_send(struct manager *manager,
 		       const struct core_outside_request *request)
 {
+	static const struct outside_end none = {
+		.result = -EAGAIN,
+		.text = "the configuration names no fabric manager",
+	};
 	const struct role_outside *outside = &manager->outside;
 
 	for (size_t i = 0; i < outside->count; i++) {
@@ -96,8 +101,5 @@ void role_outside_send(struct manager *manager,
 		backend_send(outside->list[i].backend, request);
 		return;
 	}
-	log_warning(manager->log,
-		    "a reservation waits, and driver %s names no fabric "
-		    "manager grant=%llu",
-		    request->driver, (unsigned long long)request->grant_id);
+	on_done(manager, request->id, &none);
 }
