@@ -128,6 +128,22 @@ restart manager
 fairlead cluster restart softfm
 expect_names ''
 
+it 'HE03: a release outlives a configuration that names no fabric manager'
+kept=$(reserve jm/unnamed 'n[0-1]' -o hwcoll=on)
+expect_names "emulated-g$kept"
+cp -p "$config" "$work/named"
+sed -i '/hwcoll_url/d' "$config"
+fairlead manager reconfigure
+expect_exit 0 fairlead release "$kept"
+is_unnamed() {
+	fairlead status --json | gojq -e '.external.slingshot |
+		.debts == 1 and (.why | test("names no fabric manager"))' >/dev/null
+}
+wait_for is_unnamed
+cp -p "$work/named" "$config"
+fairlead manager reconfigure
+expect_names ''
+
 it 'HE01 HE02: while the fabric manager is down jobs run without, soon at once'
 kill_fm
 expect_exit 0 fairlead run -N 2 -o hwcoll=on -- env
@@ -149,7 +165,7 @@ fm fault op=create lost=after
 is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB hwcoll=on)" 23 'trees'
 fm fault op=create delay=4000
 expect_exit 0 fairlead run -N 2 -o hwcoll=on -- true
-expect_error 'no external reservation: no answer in'
+expect_error 'no external reservation: not given within'
 fm fault op=create status=507 code=2
 expect_exit 0 fairlead run -N 2 -o hwcoll=on -- true
 expect_error 'the fabric manager answers 507'
@@ -181,7 +197,7 @@ fm fault op=token delay=forever count=1000
 restart manager
 late=$(reserve jm/late 'n[0-1]' -o hwcoll=on)
 expect_exit 0 fairlead apply "$late"
-fairlead eventlog "$late" | grep -q '"refused":"23".*"reason":"no answer in'
+fairlead eventlog "$late" | grep -q '"refused":"23".*"reason":"not given within'
 fairlead release "$late"
 fm clear
 

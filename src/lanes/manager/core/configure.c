@@ -6,6 +6,7 @@
  * holds something is leaving.
  */
 #include "lanes/manager/core/fleet.h"
+#include "lanes/manager/core/grant.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -443,6 +444,7 @@ int core_configure(struct core *core, const struct core_config *config,
 		lines_drivers(core, &plan.drivers, &lines);
 		config_take(core, config, &plan);
 		nodes_take(core, &changes);
+		core_outside_configured(core);
 		core_recovery_settle(core);
 		lines_draining(core, &lines);
 		write_u8(&lines, 0);

@@ -12,7 +12,8 @@
 #include "lanes/manager/core/out.h"
 #include "lanes/manager/core/record.h"
 
-#define DRIVER_SHIFT 28 /* requests of one epoch and interconnect */
+#define EPOCH_SHIFT  40
+#define DRIVER_SHIFT 36 /* requests of one epoch and interconnect: enough */
 
 static const char *driver_name(const struct core_outside *outside)
 {
@@ -202,7 +203,8 @@ void core_outside_done(struct core *core, uint64_t id,
 void core_outside_init(struct core *core)
 {
 	_Static_assert((CORE_DRIVERS_MAX & (CORE_DRIVERS_MAX - 1)) == 0 &&
-			       CORE_DRIVERS_MAX <= 1 << (32 - DRIVER_SHIFT),
+			       CORE_DRIVERS_MAX <=
+				       1 << (EPOCH_SHIFT - DRIVER_SHIFT),
 		       "an index fits below the epoch");
 	for (uint8_t i = 0; i < CORE_DRIVERS_MAX; i++) {
 		core->outsides[i].core = core;
@@ -293,14 +295,22 @@ void core_outside_start(struct core *core)
 	for (uint8_t i = 0; i < CORE_DRIVERS_MAX; i++) {
 		struct outside_table *table = &core->outsides[i].table;
 
-		table->next_id =
-			core->epoch << 32 | (uint64_t)i << DRIVER_SHIFT | 1;
+		table->next_id = core->epoch << EPOCH_SHIFT |
+				 (uint64_t)i << DRIVER_SHIFT | 1;
 		if (core_outside_table(core, i) != NULL)
 			outside_start(table, core_now_ms(core),
 				      terms(core, i).wait_ms);
 	}
 	if (core->is_rekey_due)
 		core_rekey(core);
+}
+
+void core_outside_configured(struct core *core)
+{
+	for (uint8_t i = 0; i < CORE_DRIVERS_MAX; i++)
+		if (core_outside_table(core, i) != NULL)
+			outside_look(&core->outsides[i].table,
+				     core_now_ms(core));
 }
 
 void core_rekey(struct core *core)

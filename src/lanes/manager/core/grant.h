@@ -171,6 +171,8 @@ void core_grace_tick(struct core *core, uint64_t now_ms);
 
 /* --- external.c: what a lane has outside of the nodes --- */
 
+/* Fabric managers may be others: look at them at once. */
+void core_outside_configured(struct core *core);
 void core_outside_init(struct core *core);
 void core_outside_fini(struct core *core);
 int core_outside_load(struct core *core, const struct store_row *row,

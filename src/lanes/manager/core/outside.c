@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who is sent, and when. At most OUTSIDE_IN_FLIGHT requests are under way;
- * jobs that wait go first. While nobody answers, one request at a time finds
- * out whether somebody does again, less and less often.
+ * Which requests are sent, and when. At most OUTSIDE_IN_FLIGHT are under way;
+ * jobs that wait go first. While nobody answers, one request at a time is a
+ * probe, less and less often. Every second probe is the list: a reservation
+ * whose requests always hang cannot keep the connection down, nor can a list
+ * that is too long for its timeout.
  *
  * The list of what exists is read after a start, after each time that the
  * connection was down, and every few minutes. What is ours and unknown becomes
@@ -13,13 +15,14 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
 #include "base/memory.h"
 #include "base/seam.h"
+#include "base/text.h"
 
 #define LIST_EVERY_MS 300000
 #define RETRY_MAX_MS  300000
@@ -102,6 +105,7 @@ struct outside_item *outside_item_add(struct outside_table *table,
 	table->debt_count += outside_is_debt(item);
 	table->item_count++;
 	HASH_ADD(hh, table->items, grant_id, sizeof(item->grant_id), item);
+	memory_added(hh, item);
 	return item;
 }
 
@@ -143,10 +147,13 @@ static void deadline_set(struct outside_table *table, struct outside_item *item,
 		table->wanted_ms = deadline_ms;
 }
 
-static void text_set(char **text, const char *value, size_t size_max)
+void outside_reason_set(struct outside_item *item, const char *why)
 {
-	free(*text);
-	*text = memory_format("%.*s", (int)size_max, value);
+	char text[OUTSIDE_REASON_MAX + 1];
+
+	text_fit(text, sizeof(text), why);
+	free(item->reason);
+	item->reason = memory_text(text);
 }
 
 /* --- requests --- */
@@ -175,6 +182,7 @@ static void send(struct outside_table *table, struct outside_item *item)
 	list_leave(table, item);
 	*outside_sent_slot(table, 0) = item;
 	item->sent_id = request.id;
+	table->is_list_next = true;
 	if (item->verb == OUTSIDE_MAKE)
 		item->may_exist = true;
 	table->in_flight++;
@@ -190,13 +198,14 @@ static void list_send(struct outside_table *table, uint64_t now_ms)
 	};
 
 	table->list_id = request.id;
+	table->is_list_next = false;
 	table->list_sent_ms = now_ms;
 	table->list_ms = now_ms + LIST_EVERY_MS;
 	table->in_flight++;
 	table->ops->send(table->ctx, &request);
 }
 
-/* The next to be sent; NULL: none, or the list. */
+/* The next to be sent; NULL: none. */
 static struct outside_item *next_item(const struct outside_table *table)
 {
 	if (table->queues[OUTSIDE_MAKE] != NULL)
@@ -213,17 +222,25 @@ static bool may_send(const struct outside_table *table, uint64_t now_ms)
 	return table->in_flight < OUTSIDE_IN_FLIGHT;
 }
 
+static bool is_list_due(const struct outside_table *table,
+			const struct outside_item *item, uint64_t now_ms)
+{
+	if (table->list_id != 0)
+		return false;
+	if (item != NULL)
+		return table->is_down && table->is_list_next;
+	return table->is_down || now_ms >= table->list_ms;
+}
+
 void outside_pump(struct outside_table *table, uint64_t now_ms)
 {
 	while (may_send(table, now_ms)) {
 		struct outside_item *item = next_item(table);
 
-		if (item != NULL)
-			send(table, item);
-		else if (table->list_id == 0 && now_ms >= table->list_ms)
+		if (is_list_due(table, item, now_ms))
 			list_send(table, now_ms);
-		else if (table->is_down && table->list_id == 0)
-			list_send(table, now_ms); /* as good a probe as any */
+		else if (item != NULL)
+			send(table, item);
 		else
 			return;
 	}
@@ -242,7 +259,7 @@ void outside_item_settle(struct outside_table *table, struct outside_item *item)
 void outside_item_refuse(struct outside_table *table, struct outside_item *item,
 			 const char *why, bool may_exist, uint64_t now_ms)
 {
-	text_set(&item->reason, why, OUTSIDE_REASON_MAX);
+	outside_reason_set(item, why);
 	item->deadline_ms = DEADLINE_NONE;
 	item->delay_ms = 0;
 	outside_item_set(table, item, OUTSIDE_REFUSED, may_exist, now_ms);
@@ -282,13 +299,17 @@ void outside_want(struct outside_table *table, uint64_t grant_id,
 {
 	struct outside_item *item =
 		item_want(table, grant_id, request, is_fatal, now_ms);
-	char why[OUTSIDE_REASON_MAX + 1];
+	_auto_(freep) char *why = NULL;
 
-	if (table->is_down && now_ms - table->since_ms >= wait_ms) {
-		snprintf(
-			why, sizeof(why), "down for %llu s: %.400s",
-			(unsigned long long)((now_ms - table->since_ms) / 1000),
-			table->why);
+	if (table->is_down && now_ms - table->since_ms >= wait_ms)
+		why = memory_format("down for %" PRIu64 " s: %s",
+				    (now_ms - table->since_ms) / 1000,
+				    table->why);
+	else if (table->debt_count >= OUTSIDE_DEBTS_MAX)
+		why = memory_format("%" PRIu32 " reservations are not released "
+				    "yet: %s",
+				    table->debt_count, table->failure);
+	if (why != NULL) {
 		outside_item_refuse(table, item, why, false, now_ms);
 		return;
 	}
@@ -333,6 +354,13 @@ uint64_t outside_deadline_ms(const struct outside_table *table)
 	return at_ms;
 }
 
+void outside_look(struct outside_table *table, uint64_t now_ms)
+{
+	table->list_ms = now_ms;
+	table->probe_ms = now_ms;
+	table->probe_delay_ms = 0;
+}
+
 static void waiting_tick(struct outside_table *table, uint64_t now_ms)
 {
 	struct outside_item *item, *next;
@@ -348,10 +376,24 @@ static void waiting_tick(struct outside_table *table, uint64_t now_ms)
 	}
 }
 
+static void item_expire(struct outside_table *table, struct outside_item *item,
+			uint64_t now_ms)
+{
+	const char *last = table->is_down ? table->why : "";
+	_auto_(freep) char *why = NULL;
+
+	if (item->reason[0] != '\0')
+		last = item->reason;
+	why = memory_format("not given within %" PRIu64 " ms%s%s",
+			    now_ms - item->since_ms,
+			    last[0] != '\0' ? ": " : "", last);
+	list_leave(table, item);
+	outside_item_refuse(table, item, why, item->may_exist, now_ms);
+}
+
 static void wanted_tick(struct outside_table *table, uint64_t now_ms)
 {
 	struct outside_item *item, *next;
-	char why[OUTSIDE_REASON_MAX + 1];
 
 	if (now_ms < table->wanted_ms)
 		return;
@@ -362,12 +404,7 @@ static void wanted_tick(struct outside_table *table, uint64_t now_ms)
 				table->wanted_ms = item->deadline_ms;
 			continue;
 		}
-		snprintf(why, sizeof(why), "no answer in %llu ms%s%.400s",
-			 (unsigned long long)(now_ms - item->since_ms),
-			 table->is_down ? ": " : "",
-			 table->is_down ? table->why : "");
-		list_leave(table, item);
-		outside_item_refuse(table, item, why, item->may_exist, now_ms);
+		item_expire(table, item, now_ms);
 	}
 }
 
@@ -376,47 +413,6 @@ void outside_tick(struct outside_table *table, uint64_t now_ms)
 	waiting_tick(table, now_ms);
 	wanted_tick(table, now_ms);
 	outside_pump(table, now_ms);
-}
-
-/* --- what it looks like --- */
-
-const char *outside_state_name(enum outside_state state)
-{
-	static const char *const names[OUTSIDE_STATE_COUNT] = {
-		[OUTSIDE_WANTED] = "wanted",
-		[OUTSIDE_HELD] = "held",
-		[OUTSIDE_REFUSED] = "refused",
-		[OUTSIDE_OVER] = "over",
-	};
-
-	return names[state];
-}
-
-enum outside_connection outside_connection(const struct outside_table *table)
-{
-	if (!table->is_known)
-		return OUTSIDE_UNKNOWN;
-	if (table->is_down)
-		return OUTSIDE_DOWN;
-	return table->is_denied ? OUTSIDE_DENIED : OUTSIDE_UP;
-}
-
-uint64_t outside_age_ms(const struct outside_item *item, uint64_t now_ms)
-{
-	return now_ms - item->since_ms + item->age_ms;
-}
-
-const struct outside_item *outside_oldest_debt(
-	const struct outside_table *table)
-{
-	const struct outside_item *item, *next, *oldest = NULL;
-
-	HASH_ITER (hh, table->items, item, next)
-		if (outside_is_debt(item) &&
-		    (oldest == NULL || item->since_ms + oldest->age_ms <
-					       oldest->since_ms + item->age_ms))
-			oldest = item;
-	return oldest;
 }
 
 /* --- life --- */

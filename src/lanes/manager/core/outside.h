@@ -24,11 +24,12 @@
 #include "base/hash.h"
 #include "lanes/manager/core/metrics.h"
 
-#define OUTSIDE_REQUEST_MAX 255  /* bytes of what a driver asks for */
-#define OUTSIDE_REASON_MAX  511  /* bytes */
-#define OUTSIDE_SECRET_MAX  8192 /* bytes */
-#define OUTSIDE_SEALED_MAX  8256 /* bytes; a secret in the journal */
-#define OUTSIDE_IN_FLIGHT   16   /* requests at once */
+#define OUTSIDE_REQUEST_MAX 255   /* bytes of what a driver asks for */
+#define OUTSIDE_REASON_MAX  511   /* bytes */
+#define OUTSIDE_SECRET_MAX  8192  /* bytes */
+#define OUTSIDE_SEALED_MAX  8256  /* bytes; a secret in the journal */
+#define OUTSIDE_IN_FLIGHT   16    /* requests at once */
+#define OUTSIDE_DEBTS_MAX   65536 /* then no more are made */
 
 enum outside_state {
 	OUTSIDE_WANTED,
@@ -60,7 +61,7 @@ struct outside_item {
 	bool is_lost;  /* it was held, and has vanished */
 	bool is_fatal; /* without it the job fails */
 	char *request;
-	char *reason;    /* why it was refused */
+	char *reason; /* why it was refused; WANTED: why it was tried again */
 	uint8_t *secret; /* in the row encrypted */
 	uint32_t secret_size;
 
@@ -135,8 +136,11 @@ struct outside_table {
 	bool is_down;
 	uint64_t since_ms; /* it is up or down */
 	uint64_t reached_ms;
-	uint64_t probe_ms; /* down: when one request is let out */
+	uint64_t probe_ms;    /* down: when one request is let out */
+	uint64_t probe_id;    /* down: requests before it are no probes */
+	uint64_t answered_id; /* the newest request that was answered */
 	uint32_t probe_delay_ms;
+	bool is_list_next;                    /* as a probe */
 	bool is_denied;                       /* by the last answer */
 	char why[OUTSIDE_REASON_MAX + 1];     /* it is down, or denied */
 	char failure[OUTSIDE_REASON_MAX + 1]; /* of the last release; "" */
@@ -184,6 +188,9 @@ void outside_done(struct outside_table *table, uint64_t id,
 
 uint64_t outside_deadline_ms(const struct outside_table *table);
 void outside_tick(struct outside_table *table, uint64_t now_ms);
+
+/* With the next tick read the list; a connection that is down is tried. */
+void outside_look(struct outside_table *table, uint64_t now_ms);
 
 const char *outside_state_name(enum outside_state state); /* "held" */
 enum outside_connection outside_connection(const struct outside_table *table);

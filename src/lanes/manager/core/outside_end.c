@@ -6,12 +6,12 @@
 #include "lanes/manager/core/outside_internal.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/seam.h"
+#include "base/text.h"
 
 #define PROBE_FIRST_MS  100
 #define PROBE_MAX_MS    60000
@@ -20,12 +20,14 @@
 
 /* --- the connection --- */
 
-static void connection_up(struct outside_table *table,
+static void connection_up(struct outside_table *table, uint64_t id,
 			  const struct outside_end *end, uint64_t now_ms)
 {
 	table->reached_ms = now_ms;
+	if (id > table->answered_id)
+		table->answered_id = id;
 	table->is_denied = end->result == -EACCES;
-	snprintf(table->why, sizeof(table->why), "%s",
+	text_fit(table->why, sizeof(table->why),
 		 table->is_denied ? end->text : "");
 	if (table->is_known && !table->is_down)
 		return;
@@ -36,22 +38,28 @@ static void connection_up(struct outside_table *table,
 		table->list_ms = now_ms;
 }
 
-static void connection_down(struct outside_table *table, const char *why,
-			    uint64_t now_ms)
+static void connection_down(struct outside_table *table, uint64_t id,
+			    const char *why, uint64_t now_ms)
 {
+	/* A later request was answered: this one hangs, not the connection. */
+	if (id < table->answered_id)
+		return;
 	if (!table->is_known || !table->is_down) {
 		table->is_known = true;
 		table->is_down = true;
 		table->since_ms = now_ms;
 		table->probe_delay_ms = PROBE_FIRST_MS;
-	} else {
+		table->probe_id = table->next_id;
+	} else if (id >= table->probe_id) {
 		table->probe_delay_ms *= 2;
+		if (table->probe_delay_ms < PROBE_FIRST_MS)
+			table->probe_delay_ms = PROBE_FIRST_MS;
 		if (table->probe_delay_ms > PROBE_MAX_MS)
 			table->probe_delay_ms = PROBE_MAX_MS;
 	}
 	table->probe_ms = now_ms + table->probe_delay_ms;
 	table->is_denied = false;
-	snprintf(table->why, sizeof(table->why), "%s", why);
+	text_fit(table->why, sizeof(table->why), why);
 }
 
 /* --- requests for one item --- */
@@ -91,10 +99,13 @@ static void make_done(struct outside_table *table, struct outside_item *item,
 		outside_item_settle(table, item);
 	} else if (end->result == 0 && end->secret_size <= OUTSIDE_SECRET_MAX) {
 		hold(table, item, end, now_ms);
-	} else if (end->result == -EAGAIN && !end->is_reached) {
-		outside_queue_join(table, item, OUTSIDE_MAKE);
 	} else if (end->result == -EAGAIN) {
-		outside_retry_later(table, item, now_ms, RETRY_WANTED_MS);
+		outside_reason_set(item, end->text);
+		if (table->is_down) /* it may be the next probe */
+			outside_queue_join(table, item, OUTSIDE_MAKE);
+		else
+			outside_retry_later(table, item, now_ms,
+					    RETRY_WANTED_MS);
 	} else {
 		outside_item_refuse(table, item, end->text, may_exist, now_ms);
 	}
@@ -105,13 +116,8 @@ static void drop_done(struct outside_table *table, struct outside_item *item,
 {
 	if (end->result < 0 && end->result != -ENOENT) {
 		table->counts.failed++;
-		snprintf(table->failure, sizeof(table->failure), "%s",
-			 end->text);
-		if (end->is_reached)
-			outside_retry_later(table, item, now_ms,
-					    RETRY_FIRST_MS);
-		else
-			outside_queue_join(table, item, OUTSIDE_DROP);
+		text_fit(table->failure, sizeof(table->failure), end->text);
+		outside_retry_later(table, item, now_ms, RETRY_FIRST_MS);
 		return;
 	}
 	table->counts.released++;
@@ -151,6 +157,8 @@ static void found(struct outside_table *table, uint64_t grant_id,
 
 	HASH_FIND(hh, table->items, &grant_id, sizeof(grant_id), item);
 	if (item == NULL) {
+		if (table->debt_count >= OUTSIDE_DEBTS_MAX)
+			return; /* it is on a later list too */
 		item = outside_item_add(table, grant_id, OUTSIDE_OVER, true,
 					now_ms);
 		item->request = memory_text("");
@@ -204,9 +212,9 @@ void outside_done(struct outside_table *table, uint64_t id,
 		return;
 	table->in_flight--;
 	if (end->is_reached)
-		connection_up(table, end, now_ms);
+		connection_up(table, id, end, now_ms);
 	else
-		connection_down(table, end->text, now_ms);
+		connection_down(table, id, end->text, now_ms);
 	if (is_list) {
 		table->list_id = 0;
 		list_done(table, end, now_ms);

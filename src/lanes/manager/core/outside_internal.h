@@ -10,6 +10,8 @@ void outside_queue_join(struct outside_table *table, struct outside_item *item,
 void outside_retry_later(struct outside_table *table, struct outside_item *item,
 			 uint64_t now_ms, uint32_t first_ms);
 
+void outside_reason_set(struct outside_item *item, const char *why);
+
 struct outside_item *outside_item_add(struct outside_table *table,
 				      uint64_t grant_id,
 				      enum outside_state state, bool may_exist,

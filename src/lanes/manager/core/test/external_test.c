@@ -289,7 +289,7 @@ static void explain_says_why_it_was_refused(void **state)
 	uint64_t id = reserved(f, "trees=8");
 
 	fixture_advance(f, FAKE_OUTSIDE_WAIT_MS);
-	assert_external(f, id, "refused", true, "no answer in 2000 ms");
+	assert_external(f, id, "refused", true, "not given within 2000 ms");
 }
 
 /* {"connection": ..} of the interconnect "fake". */
