@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Jobs: a limit of trees, and a token for those who make them. */
+/*
+ * Jobs: a limit of trees, and a token for those who make them. Links are
+ * without the prefix: a gateway that adds one does not change bodies, and
+ * Slurm skips as many characters as SOFTFM_JOBS_PATH has.
+ */
 #include "emu/fm/core/model.h"
 
 #include <stdio.h>
@@ -9,7 +13,6 @@
 
 void softfm_job_list(struct softfm_exchange *exchange, bool is_cut)
 {
-	const char *prefix = exchange->softfm->config->prefix;
 	const json_t *jobs = exchange->softfm->jobs;
 	size_t left = json_object_size(jobs) / (is_cut ? 2 : 1);
 	json_t *links = memory_have(json_array());
@@ -20,9 +23,8 @@ void softfm_job_list(struct softfm_exchange *exchange, bool is_cut)
 		if (left-- == 0)
 			break;
 		memory_check(json_array_append_new(
-			links,
-			memory_have(json_sprintf("%s%s/%s", prefix,
-						 SOFTFM_JOBS_PATH, key))));
+			links, memory_have(json_sprintf(SOFTFM_JOBS_PATH "/%s",
+							key))));
 	}
 	exchange_answer(exchange, 200,
 			json_pack("{s:o}", "documentLinks", links));
@@ -34,9 +36,7 @@ static json_t *document(const struct softfm_exchange *exchange, const char *id)
 	json_t *copy = memory_have(json_copy(job));
 
 	json_object_set_new(copy, "documentSelfLink",
-			    json_sprintf("%s%s/%s",
-					 exchange->softfm->config->prefix,
-					 SOFTFM_JOBS_PATH, id));
+			    json_sprintf(SOFTFM_JOBS_PATH "/%s", id));
 	return copy;
 }
 

@@ -230,8 +230,12 @@ static void test_list_has_links_also_when_empty(void **state)
 	job_make(fixture, "cl-a1", 1);
 	assert_int_equal(ask(fixture, BASIC, "GET", JOBS, NULL), 200);
 	links = json_object_get(fixture->answer.body, "documentLinks");
+	/* Without the prefix: Slurm skips a fixed number of characters. */
 	assert_string_equal(json_string_value(json_array_get(links, 0)),
-			    JOBS "/cl-a1");
+			    SOFTFM_JOBS_PATH "/cl-a1");
+	assert_int_equal(ask(fixture, BASIC, "GET", JOBS "/cl-a1/", NULL), 200);
+	assert_string_equal(answer_text(fixture, "documentSelfLink"),
+			    SOFTFM_JOBS_PATH "/cl-a1");
 }
 
 static void test_job_twice(void **state)
