@@ -4,37 +4,8 @@
 # tasks get, and what is left when manager or fabric manager are killed.
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
-
-softfm=$build/src/emu/fm/fairlead-softfm
-dir=$FAIRLEAD_CLUSTER/softfm
-
-fm() { # fm COMMAND...
-	"$softfm" ctl --dir "$dir" "$@"
-}
-
-names_are() { # names_are NAME...: of all reservations at the fabric manager
-	[ "$(fm dump | gojq -r '.jobs | keys | join(" ")')" = "$*" ]
-}
-
-expect_names() {
-	wait_for names_are "$@"
-}
-
-kill_fm() {
-	kill -9 "$(fairlead cluster show --json | gojq -e .softfm)"
-}
-
-# A variable of a job's first task: of the options after it.
-variable() { # variable NAME OPTIONS
-	fairlead run -N 2 -o "$2" -- env | sed -n "s/^n0.0: $1=//p"
-}
-
-# Another client of the fabric manager, as an administrator.
-other() { # other METHOD PATH BODY
-	on manager -- curl -sS --cacert "$dir/ca.pem" -X "$1" -o "$work/body" \
-		-u "cxi:$(cat "$dir/basic/passwd")" -H 'Content-Type: application/json' \
-		-d "$3" "$(cat "$dir/url")/fabric/collectives/jobs$2"
-}
+# shellcheck source=test/system/fm-lib.sh
+. "$(dirname "$0")/fm-lib.sh"
 
 cluster_up -N 3 -s softfm,slingshot.hwcoll_trees=23
 
@@ -202,9 +173,8 @@ fairlead release "$late"
 fm clear
 
 it 'HE04 HS04: what nobody knows is released at a start, and nothing of others'
-other POST '' '{"jobID":"emulated-g1","mcastLimit":1}'
-for name in emulated-77777 emulated-g77777 emulated-g7x emulated-g07 other-g7 emulated; do
-	other POST '' "{\"jobID\":\"$name\",\"mcastLimit\":1}"
+for name in emulated-g1 emulated-77777 emulated-g77777 emulated-g7x emulated-g07 other-g7 emulated; do
+	reserve_as_other "$name"
 done
 restart manager
 expect_names emulated emulated-77777 emulated-g07 emulated-g77777 emulated-g7x other-g7
@@ -220,28 +190,12 @@ vanished() {
 wait_for vanished
 fairlead release "$lost"
 
-# As libfabric does: a tree with the token and the step of the environment. It
-# is never closed, as by a program that aborts.
-cat >"$work/tree" <<'END'
-#!/bin/sh
-exec curl -sS --cacert "$FI_CXI_COLL_FABRIC_MGR_CACERT" -H 'charset: utf-8' \
-	-H "Authorization: Bearer $FI_CXI_COLL_MCAST_TOKEN" \
-	-H 'Content-Type: application/json' -H 'Accept: application/json' \
-	-d "{\"macs\":[\"0:00:$1\",\"0:00:$2\"],\"vni\": ${SLINGSHOT_VNIS%%,*},\"timeout\":20000000,\"jobID\":\"$FI_CXI_COLL_JOB_ID\",\"jobStepID\":\"$FI_CXI_COLL_JOB_STEP_ID\"}" \
-	"$FI_CXI_COLL_FABRIC_MGR_URL"
-END
-chmod 755 "$work/tree"
-
-steps() { # the steps that have trees, in a line
-	fm dump | gojq -r '[.jobs[].jobSteps | keys[]] | join(" ")'
-}
-
 it 'HC01 HC03 HT06 HT07: the trees of an inner run are deleted after it, those of others stay'
 cat >"$work/inner" <<END
 #!/bin/sh
 [ "\$FAIRLEAD_RANK" = 0 ] || exec flock -s $work/go true
-$work/tree 10 11 || exit 1
-fairlead run --inherit -n 1 -- $work/tree 12 13 || exit 1
+"$libfabric" join=0:00:10,0:00:11 || exit 1
+fairlead run --inherit -n 1 -- "$libfabric" join=0:00:12,0:00:13 || exit 1
 echo made
 exec flock -s $work/go true
 END
@@ -256,7 +210,7 @@ is_only_outer() {
 }
 wait_for is_only_outer
 grep -q 'op=patch status=200' "$FAIRLEAD_CLUSTER/manager/log/softfm.log"
-is "$(grep -o '"mcastID"' "$work/inner.out" | wc -l)" 2 'trees that were made'
+is "$(grep -o joined "$work/inner.out" | wc -l)" 2 'trees that were made'
 
 it 'HC04: one by one, where the fabric manager refuses a PATCH to the token'
 flock -u 9

@@ -5,7 +5,7 @@
 #
 #   join=MAC,MAC,..  make a group's tree; prints its address and root, or the
 #                    prov_errno of the join
-#   close            close the group that was joined last; prints its state
+#   close[=ADDRESS]  close the group that was joined last, or this one
 #   wait=COMMAND     run it, and go on
 #   abort            end by SIGKILL: groups that are open keep their trees
 #
@@ -63,12 +63,14 @@ root_member() {
 		tr a-f A-F
 }
 
-made() { # made MACS: of an answer 200 or 201
+made() { # made MACS: of an answer 200 or 201; else $error
 	local id root
+	error=$MCAST_INVALID
 	id=$(value '.mcastID | select(type == "number" and . == floor and . >= 0 and . < 8192)')
-	[ -n "$id" ] || return $((MCAST_INVALID - 2000))
+	[ -n "$id" ] || return
 	root=$(value '.hwRoot | select(type == "string")' | root_member)
-	[[ -n $root && ",$1," == *",$root,"* ]] || return $((HWROOT_INVALID - 2000))
+	error=$HWROOT_INVALID
+	[[ -n $root && ",$1," == *",$root,"* ]] || return
 	groups+=("$id")
 	printf 'joined %s %s\n' "$id" "$root"
 }
@@ -100,19 +102,16 @@ join() {
 	text+="'jobID':'$FI_CXI_COLL_JOB_ID','jobStepID':'${FI_CXI_COLL_JOB_STEP_ID-(null)}'}"
 	ask POST "$url" "${text//\'/\"}"
 	case $status in
-	200 | 201)
-		made "$1" && return
-		error=$(($? + 2000))
-		;;
+	200 | 201) made "$1" && return ;;
 	*) error=$(refusal) ;;
 	esac
 	echo "prov_errno $error"
 	return 1
 }
 
-close() {
-	local id=${groups[-1]}
-	unset 'groups[-1]'
+close() { # close [ADDRESS]
+	local id=${1:-${groups[-1]}}
+	[ $# -eq 1 ] || unset 'groups[-1]'
 	ask DELETE "$url/$id"
 	case $status in
 	200 | 201) echo "closed $id" ;;
@@ -128,6 +127,7 @@ for command; do
 	case $command in
 	join=*) join "${command#*=}" ;;
 	close) close ;;
+	close=*) close "${command#*=}" ;;
 	wait=*) eval "${command#*=}" ;;
 	abort) kill -KILL $$ ;;
 	*) echo "what is $command?" ;;
