@@ -57,7 +57,7 @@ extern "C" {
 #define FAIRLEAD_RUN_IDS_MAX        4096    /* limit of such a pool */
 #define FAIRLEAD_FILE_MAX           1048576 /* bytes of a file of a setting */
 #define FAIRLEAD_SECRET_MAX         256     /* random bytes of one lane */
-#define FAIRLEAD_SECRET_NODES_MAX   1024    /* nodes of a lane with secrets */
+#define FAIRLEAD_SECRET_NODES_MAX   1024    /* nodes, with secrets in a grant */
 #define FAIRLEAD_PACKED_MAX         16128 /* bytes that `pack` makes of them */
 #define FAIRLEAD_OUTSIDE_MAX        255   /* bytes of an external request */
 #define FAIRLEAD_OUTSIDE_SECRET_MAX 8192  /* bytes of its secret */
@@ -109,8 +109,9 @@ struct fairlead_plan {
 	struct fairlead_run runs[FAIRLEAD_POOLS_MAX];
 	/*
 	 * Random bytes that are drawn for the lane, at most
-	 * FAIRLEAD_SECRET_MAX, for `pack`. The job has at most
-	 * FAIRLEAD_SECRET_NODES_MAX nodes then.
+	 * FAIRLEAD_SECRET_MAX, for `pack`. What that makes of them alone is in
+	 * the grant too: the job has at most FAIRLEAD_SECRET_NODES_MAX nodes
+	 * then.
 	 */
 	uint32_t secret_size;
 	/* False: when a pool cannot give them, the job goes on without. */

@@ -35,7 +35,7 @@
 #include "sys/turns.h"
 
 #define NET_FRAME_BYTES_MAX  1048576 /* of payload: the protocols' limit */
-#define NET_FRAME_BYTES_MOST 4194304 /* that frame_bytes_max can be */
+#define NET_FRAME_BYTES_MOST 8388608 /* that frame_bytes_max can be */
 #define NET_QUEUE_BYTES_MAX  (4 * NET_FRAME_BYTES_MAX)
 #define NET_FRAME_TIMEOUT_MS 10000 /* a frame that began is complete by then */
 #define NET_DIAL_TIMEOUT_MS  10000 /* name resolution and connecting */

@@ -122,7 +122,7 @@ int parcel_decode(const void *bytes, size_t size, struct parcel *ret_parcel)
 	parcel.patience_ms = read_u32(&reader);
 	parcel.part_bytes = read_u32(&reader);
 	if (!parcel.is_bulk)
-		parcel.command = read_blob(&reader, FRAME_SIZE_MAX,
+		parcel.command = read_blob(&reader, COMMAND_SIZE_MAX,
 					   &parcel.command_size);
 	if (!reader_is_done(&reader) || !part_is_valid(parcel.part_bytes))
 		return -EBADMSG;

@@ -47,10 +47,10 @@
 #define CONFIRM_ANSWER_MAX       786432 /* bytes: 768 KiB of JSON */
 #define DRAIN_REASON_MAX         1023   /* bytes */
 #define LEASE_S_MAX              86400
-/* A request keeps to these two, so that its APPLY fits a frame. */
-#define NODES_TEXT_MAX 327680 /* bytes of a host list: 320 KiB */
-#define RUNS_TEXT_MAX  131072 /* bytes of a run-length list: 128 KiB */
-#define SEALED_MAX     262144 /* bytes of sealed secrets: 256 KiB */
+/* A request keeps to these two, so that its APPLY fits a command. */
+#define NODES_TEXT_MAX 327680  /* bytes of a host list: 320 KiB */
+#define RUNS_TEXT_MAX  131072  /* bytes of a run-length list: 128 KiB */
+#define SEALED_MAX     3162112 /* bytes of sealed secrets: 3,088 KiB */
 
 /* --- CHALLENGE and REFUSE --- */
 

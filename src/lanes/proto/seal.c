@@ -12,6 +12,7 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "base/hostlist.h"
 #include "lanes/proto/message.h"
 
 #define SEAL_VERSION       1
@@ -32,8 +33,8 @@ _Static_assert(SEAL_SIZE(3, 5) == 1 + 4 + NONCE_BYTES + 4 + 3 * WRAPPED_SIZE +
 _Static_assert(SEAL_SIZE(SEAL_NODES_MAX, SEAL_SECRET_MAX) <= SEALED_MAX,
 	       "the largest sealed secret fits an APPLY");
 _Static_assert(FAIRLEAD_PACKED_MAX <= SEAL_SECRET_MAX &&
-		       FAIRLEAD_SECRET_NODES_MAX <= SEAL_NODES_MAX,
-	       "what a driver packs can be sealed");
+		       HOSTLIST_COUNT_MAX <= SEAL_NODES_MAX,
+	       "what a driver packs can be sealed to any job");
 
 /* What an encryption is bound to. */
 struct binding {

@@ -13,7 +13,7 @@
 #include "base/seam.h"
 #include "lanes/proto/sign.h"
 
-#define SEAL_NODES_MAX  4096  /* nodes of a job with secrets */
+#define SEAL_NODES_MAX  65536 /* as many as a job can have */
 #define SEAL_SECRET_MAX 16128 /* bytes */
 /* Bytes of a secret that is sealed to so many nodes. */
 #define SEAL_SIZE(nodes, secret_size) \

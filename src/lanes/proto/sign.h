@@ -37,7 +37,8 @@
 
 #define COMMAND_KEY_SIZE    64 /* an Ed25519 secret key as libsodium has it */
 #define COMMAND_HEADER_SIZE 148
-#define ROOT_SIGNATURE_SIZE 68 /* u32 key id, an Ed25519 signature */
+#define COMMAND_SIZE_MAX    4194304 /* bytes; on a link a frame has fewer */
+#define ROOT_SIGNATURE_SIZE 68      /* u32 key id, an Ed25519 signature */
 
 #define MAC_DOMAIN_REGISTER "fairlead register"
 #define MAC_DOMAIN_CONFIRM  "fairlead confirm"

@@ -29,7 +29,7 @@ struct fanout_command *fanout_command_create(enum command_op op,
 	command->op = op;
 	command->nodes = memory_array(node_count, sizeof(*command->nodes));
 	command->node_count = node_count;
-	command->body.limit = FRAME_SIZE_MAX;
+	command->body.limit = COMMAND_SIZE_MAX - COMMAND_HEADER_SIZE;
 	for (size_t i = 0; i < node_count; i++)
 		command->nodes[i] = memory_text(nodes[i]);
 	return command;

@@ -21,7 +21,9 @@ struct agent;
 
 /* --- rounds. Pure: everything goes through the scoll_t --- */
 
-#define NODE_ROUNDS_MAX 256 /* that go through this node; more are refused */
+/* Of what goes through this node at once; more is refused. */
+#define NODE_ROUNDS_MAX 256
+#define NODE_BULK_MAX   268435456 /* bytes of commands: 256 MiB */
 
 /*
  *	scoll_init -> node_rounds_create -> agent_create with an op `answer`

@@ -39,6 +39,7 @@ struct node_rounds {
 	const struct node_round_events *events;
 	void *ctx;
 	struct node_round *list;
+	size_t bulk_bytes; /* of all rounds */
 	uint64_t id_last;
 };
 
@@ -47,6 +48,7 @@ struct node_rounds {
 static void round_destroy(struct node_round *round)
 {
 	HASH_DEL(round->owner->list, round);
+	round->owner->bulk_bytes -= round->iov.iov_len;
 	buffers_free(round->posted);
 	buffers_free(round->sent);
 	free(round->bulk);
@@ -76,6 +78,7 @@ static void bulk_prepare(struct node_round *round)
 		return;
 	round->bulk = buffer_create(size);
 	round->iov = (struct iovec){ round->bulk->bytes, size };
+	round->owner->bulk_bytes += size;
 	request->srq_bulk_iovs = &round->iov;
 	request->srq_bulk_niov = 1;
 }
@@ -95,9 +98,10 @@ static int pre_request(scoll_request_t *request)
 		    0 ||
 	    parcel.is_bulk != (request->srq_bulk_len > 0))
 		return -EBADMSG;
-	if (request->srq_bulk_len > FRAME_SIZE_MAX)
+	if (request->srq_bulk_len > COMMAND_SIZE_MAX)
 		return -EMSGSIZE;
-	if (HASH_COUNT(rounds->list) >= NODE_ROUNDS_MAX)
+	if (HASH_COUNT(rounds->list) >= NODE_ROUNDS_MAX ||
+	    rounds->bulk_bytes + request->srq_bulk_len > NODE_BULK_MAX)
 		return -EBUSY;
 	round = round_create(rounds, request);
 	bulk_prepare(round);

@@ -20,7 +20,7 @@ static const struct layout_field request_fields[] = {
 	LAYOUT_NUMBER(struct guard_request, object.uid, 0, UINT32_MAX),
 	LAYOUT_IDS(struct guard_request, object.ids, object.id_count),
 	LAYOUT_RESULT(struct guard_request, result),
-	LAYOUT_BLOB(struct guard_request, bytes, size, FRAME_SIZE_MAX),
+	LAYOUT_BLOB(struct guard_request, bytes, size, COMMAND_SIZE_MAX),
 };
 
 static const struct layout request_layout =

@@ -19,7 +19,7 @@
 #include "lanes/proto/keyfile.h"
 #include "lanes/proto/message.h"
 
-#define GUARD_MESSAGE_MAX (FRAME_SIZE_MAX + 65536) /* bytes */
+#define GUARD_MESSAGE_MAX (COMMAND_SIZE_MAX + 65536) /* bytes */
 #define GUARD_TEXT_MAX    CONFIRM_REASON_MAX
 #define GRANT_GONE        0   /* a state besides enum grant_state */
 #define GUARD_PAGE_MAX    128 /* grants in a reply */

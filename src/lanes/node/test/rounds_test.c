@@ -180,11 +180,58 @@ static void collective_without_its_bulk_data_is_closed(void **state)
 	assert_int_equal(observed.closed_count, 1);
 }
 
+static int request_begin(const struct writer *payload, size_t bulk_size,
+			 scoll_request_t *ret_request)
+{
+	*ret_request = (scoll_request_t){
+		.srq_buf = payload->data,
+		.srq_len = (int)payload->size,
+		.srq_bulk_len = bulk_size,
+	};
+	return library.ops->pre_request(ret_request);
+}
+
+/* Its own memory is what a node gives to commands that pass through it. */
+static void commands_that_pass_through_have_a_limit(void **state)
+{
+	enum {
+		COUNT = NODE_BULK_MAX / COMMAND_SIZE_MAX
+	};
+	const struct parcel parcel = { .is_bulk = true,
+				       .part_bytes = PARCEL_PART_MIN };
+	static scoll_request_t requests[COUNT], request;
+	struct observed observed = { 0 };
+	struct writer payload = { 0 };
+
+	observed.node_rounds = node_rounds_create(NULL);
+	assert_int_equal(
+		node_rounds_serve(observed.node_rounds, &events, &observed), 0);
+	assert_int_equal(parcel_encode(&parcel, &payload), 0);
+	assert_int_equal(request_begin(&payload, COMMAND_SIZE_MAX + 1,
+				       &request),
+			 -EMSGSIZE);
+	for (size_t i = 0; i < COUNT; i++)
+		assert_int_equal(request_begin(&payload, COMMAND_SIZE_MAX,
+					       &requests[i]),
+				 0);
+	assert_int_equal(request_begin(&payload, 1, &request), -EBUSY);
+	/* One that is over makes way for another. */
+	library.ops->reply_out(&requests[0]);
+	assert_int_equal(
+		request_begin(&payload, COMMAND_SIZE_MAX, &requests[0]), 0);
+	assert_int_equal(request_begin(&payload, 1, &request), -EBUSY);
+	for (size_t i = 0; i < COUNT; i++)
+		library.ops->reply_out(&requests[i]);
+	node_rounds_destroy(take_ptr(observed.node_rounds));
+	writer_fini(&payload);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(agent_hears_all_of_a_collective),
 		cmocka_unit_test(collective_without_its_bulk_data_is_closed),
+		cmocka_unit_test(commands_that_pass_through_have_a_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,7 +129,7 @@ static char *long_text(char byte, size_t size)
 	return text;
 }
 
-static void largest_apply_fits_a_frame(void **state)
+static void largest_apply_fits_a_command(void **state)
 {
 	_auto_(freep) char *nodes = long_text('n', NODES_TEXT_MAX);
 	_auto_(freep) char *runs = long_text('1', RUNS_TEXT_MAX);
@@ -139,6 +139,7 @@ static void largest_apply_fits_a_frame(void **state)
 	struct writer part = { 0 }, whole = { 0 };
 	struct command command;
 	struct sample_keys keys;
+	union command_body got;
 
 	sample_keys_init(&keys);
 	body.nodes = nodes;
@@ -154,8 +155,16 @@ static void largest_apply_fits_a_frame(void **state)
 	sample_command(COMMAND_APPLY, &command);
 	command.body = part.data;
 	command.body_size = part.size;
-	frame_begin(&whole, FRAME_COMMAND);
+	whole.limit = COMMAND_SIZE_MAX;
 	assert_int_equal(command_seal(&keys.command, &command, &whole), 0);
+	assert_int_equal(command_verify(whole.data, whole.size, &keys.public, 1,
+					&command),
+			 0);
+	assert_int_equal(command_body_decode(COMMAND_APPLY, command.body,
+					     command.body_size, &got),
+			 0);
+	assert_int_equal(got.apply.sealed_size, SEALED_MAX);
+	command_body_fini(COMMAND_APPLY, &got);
 	body.sealed_size++;
 	assert_int_equal(apply_body_encode(&body, &part), -EMSGSIZE);
 	body.sealed_size--;
@@ -467,7 +476,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(registration_needs_a_whole_epoch_proof),
 		cmocka_unit_test(largest_registration_fits_a_frame),
-		cmocka_unit_test(largest_apply_fits_a_frame),
+		cmocka_unit_test(largest_apply_fits_a_command),
 		cmocka_unit_test(largest_confirm_fits_a_frame),
 		cmocka_unit_test(frame_limit_holds_for_encoders),
 		cmocka_unit_test(confirm_result_is_never_positive),

@@ -156,6 +156,88 @@ static void every_bit_flip_is_refused_by_some_node(void **state)
 	fixture_fini(&fixture);
 }
 
+#define SLOTS     (1 + 4 + 24 + 4) /* where the wrapped keys begin */
+#define SLOT_SIZE 48
+
+static uint8_t *slot_of(struct writer *sealed, size_t index)
+{
+	return sealed->data + SLOTS + index * SLOT_SIZE;
+}
+
+/* What each node makes of it at its own index. */
+static void assert_opens(const struct fixture *fixture, int first, int second,
+			 int third)
+{
+	const int results[NODES] = { first, second, third };
+	struct secret secret;
+
+	for (size_t i = 0; i < NODES; i++)
+		assert_int_equal(open_as(fixture, i, i, &secret), results[i]);
+}
+
+static void wrapped_key_opens_in_its_own_slot_only(void **state)
+{
+	uint8_t first[SLOT_SIZE];
+	struct fixture fixture;
+	struct secret secret;
+
+	fixture_init(&fixture);
+	memcpy(first, slot_of(&fixture.sealed, 0), SLOT_SIZE);
+	/* Another node's. */
+	memcpy(slot_of(&fixture.sealed, 0), slot_of(&fixture.sealed, 1),
+	       SLOT_SIZE);
+	assert_opens(&fixture, -EKEYREJECTED, 0, 0);
+	/* Two that are swapped. */
+	memcpy(slot_of(&fixture.sealed, 1), first, SLOT_SIZE);
+	assert_opens(&fixture, -EKEYREJECTED, -EKEYREJECTED, 0);
+	assert_int_equal(open_as(&fixture, 0, 1, &secret), -EKEYREJECTED);
+	/* One that is repeated for all. */
+	memcpy(slot_of(&fixture.sealed, 0), first, SLOT_SIZE);
+	memcpy(slot_of(&fixture.sealed, 2), first, SLOT_SIZE);
+	assert_opens(&fixture, 0, -EKEYREJECTED, -EKEYREJECTED);
+	fixture_fini(&fixture);
+}
+
+static void list_of_wrapped_keys_cannot_be_cut_or_moved(void **state)
+{
+	struct fixture fixture;
+
+	fixture_init(&fixture);
+	/* Without the first one. */
+	fixture.sealed.data[SLOTS - 4] = NODES - 1;
+	fixture.sealed.size -= SLOT_SIZE;
+	memmove(slot_of(&fixture.sealed, 0), slot_of(&fixture.sealed, 1),
+		fixture.sealed.size - SLOTS);
+	assert_opens(&fixture, -EKEYREJECTED, -EKEYREJECTED, -EPERM);
+	/* The secret itself is no key, whatever the count is. */
+	fixture.sealed.data[SLOTS - 4] = NODES;
+	assert_opens(&fixture, -EBADMSG, -EBADMSG, -EBADMSG);
+	fixture_fini(&fixture);
+}
+
+/* Keys of one seal, and the secret of another of the same nodes. */
+static void parts_of_two_seals_do_not_go_together(void **state)
+{
+	const size_t blob = SLOTS + NODES * SLOT_SIZE;
+	struct writer other = { 0 };
+	struct fixture fixture;
+	struct rng_seam seam;
+
+	fixture_init(&fixture);
+	seam = sim_rng_seam(&fixture.rng);
+	assert_int_equal(seal_make(&seam, &fixture.keys.master, GRANT_ID, nodes,
+				   NODES, SECRET, strlen(SECRET), &other),
+			 0);
+	memcpy(fixture.sealed.data + blob, other.data + blob,
+	       other.size - blob);
+	assert_opens(&fixture, -EKEYREJECTED, -EKEYREJECTED, -EKEYREJECTED);
+	/* With the nonce of the secret the keys do not open. */
+	memcpy(fixture.sealed.data + 5, other.data + 5, 24);
+	assert_opens(&fixture, -EKEYREJECTED, -EKEYREJECTED, -EKEYREJECTED);
+	writer_fini(&other);
+	fixture_fini(&fixture);
+}
+
 static void every_truncation_is_refused(void **state)
 {
 	struct fixture fixture;
@@ -332,6 +414,9 @@ int main(void)
 		cmocka_unit_test(secret_of_another_grant_is_refused),
 		cmocka_unit_test(key_is_chosen_by_its_id),
 		cmocka_unit_test(every_bit_flip_is_refused_by_some_node),
+		cmocka_unit_test(wrapped_key_opens_in_its_own_slot_only),
+		cmocka_unit_test(list_of_wrapped_keys_cannot_be_cut_or_moved),
+		cmocka_unit_test(parts_of_two_seals_do_not_go_together),
 		cmocka_unit_test(every_truncation_is_refused),
 		cmocka_unit_test(two_seals_share_no_bytes),
 		cmocka_unit_test(a_seed_gives_the_same_sealed_bytes_again),

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/hostlist.h"
 #include "lanes/proto/seal.h"
 #include "lanes/node/guard/internal.h"
 #include "lanes/node/guard/test/fake.h"
@@ -158,16 +159,25 @@ static void with_damaged_secrets(struct apply_body *body)
 	body->sealed_size = 6;
 }
 
-/* As the manager would, for a grant of two nodes. */
-static void seal(struct world *world, uint64_t grant_id, const char *other)
+/* As the manager would. */
+static void seal_to(struct world *world, uint64_t grant_id,
+		    const char *const *nodes, size_t count, const void *secret,
+		    size_t size)
 {
-	const char *nodes[] = { other, FAKE_NODE };
 	struct rng_seam rng = sim_rng_seam(&world->rng);
 
 	writer_fini(&sealed);
-	assert_int_equal(seal_make(&rng, &world->master, grant_id, nodes, 2,
-				   "capability", 10, &sealed),
+	assert_int_equal(seal_make(&rng, &world->master, grant_id, nodes, count,
+				   secret, size, &sealed),
 			 0);
+}
+
+/* For a grant of two nodes. */
+static void seal(struct world *world, uint64_t grant_id, const char *other)
+{
+	const char *nodes[] = { other, FAKE_NODE };
+
+	seal_to(world, grant_id, nodes, 2, "capability", 10);
 }
 
 static void apply_with_another_content_is_refused(void **state)
@@ -300,6 +310,115 @@ static void apply_with_secrets_that_no_driver_takes_is_refused(void **state)
 	writer_fini(&sealed);
 }
 
+/* The largest job there is, in which we are the last one. */
+#define LARGEST "n0,n[2-65535]," FAKE_NODE
+
+static void of_the_largest_job(struct apply_body *body)
+{
+	with_secrets(body);
+	body->nodes = LARGEST;
+	body->cores = "4";
+}
+
+static void of_a_larger_job(struct apply_body *body)
+{
+	of_the_largest_job(body);
+	body->nodes = LARGEST ",n65536";
+}
+
+static void seal_to_the_largest_job(struct world *world, const uint8_t *secret,
+				    size_t size)
+{
+	struct hostlist *list;
+
+	assert_int_equal(hostlist_parse(LARGEST, &list, NULL), 0);
+	assert_int_equal(list->count, HOSTLIST_COUNT_MAX);
+	seal_to(world, 7, (const char *const *)list->names, list->count, secret,
+		size);
+	hostlist_destroy(list);
+}
+
+static void apply_of_the_largest_job_has_its_secrets(void **state)
+{
+	uint8_t secret[FAIRLEAD_OUTSIDE_SECRET_MAX];
+	struct world *world = *state;
+
+	memset(secret, 's', sizeof(secret));
+	seal_to_the_largest_job(world, secret, sizeof(secret));
+	assert_int_equal(apply_changed(world, 7, of_a_larger_job), -EINVAL);
+	assert_int_equal(world->applies[7], 0);
+	assert_int_equal(apply_changed(world, 7, of_the_largest_job), 0);
+	assert_int_equal(world->apply_index, HOSTLIST_COUNT_MAX - 1);
+	assert_int_equal(world->apply_node_count, HOSTLIST_COUNT_MAX);
+	assert_int_equal(world->apply_secrets_size, sizeof(secret));
+	assert_memory_equal(world->apply_secrets, secret, sizeof(secret));
+	writer_fini(&sealed);
+}
+
+#define SLOTS     (1 + 4 + 24 + 4) /* where the wrapped keys begin */
+#define SLOT_SIZE 48
+
+static int ask_with_keys(struct world *world,
+			 const struct guard_request *request, uint8_t *keys,
+			 const uint8_t *first, const uint8_t *second)
+{
+	memcpy(keys, first, SLOT_SIZE);
+	memcpy(keys + SLOT_SIZE, second, SLOT_SIZE);
+	return world_ask(world, request);
+}
+
+/* A relay or the agent has no other keys to put there than the job's own. */
+static void apply_with_wrapped_keys_moved_on_the_way_is_none(void **state)
+{
+	struct world *world = *state;
+	struct writer part = { 0 }, bytes = { 0 };
+	struct guard_request request = { .type = GUARD_COMMAND };
+	struct command command = { .version = WIRE_VERSION,
+				   .op = COMMAND_APPLY,
+				   .epoch = world->epoch,
+				   .life = world->life,
+				   .grant_id = 7 };
+	struct apply_body body;
+	const uint8_t *own, *other;
+	uint8_t *keys;
+
+	command.sequence = ++world->sequence;
+	seal(world, 7, "n0");
+	fake_apply_body(7, "n[0-1]", &body);
+	with_secrets(&body);
+	assert_int_equal(apply_body_encode(&body, &part), 0);
+	command.body = part.data;
+	command.body_size = part.size;
+	assert_int_equal(command_seal(&world->command_key, &command, &bytes),
+			 0);
+	keys = memmem(bytes.data, bytes.size, sealed.data, sealed.size);
+	assert_non_null(keys);
+	keys += SLOTS;
+	own = sealed.data + SLOTS + SLOT_SIZE;
+	other = sealed.data + SLOTS;
+	request.bytes = bytes.data;
+	request.size = bytes.size;
+	/* Swapped, each of them twice, and one that is cut off. */
+	assert_int_equal(ask_with_keys(world, &request, keys, own, other),
+			 -EBADMSG);
+	assert_int_equal(ask_with_keys(world, &request, keys, own, own),
+			 -EBADMSG);
+	assert_int_equal(ask_with_keys(world, &request, keys, other, other),
+			 -EBADMSG);
+	request.size -= SLOT_SIZE;
+	assert_int_equal(ask_with_keys(world, &request, keys, other, own),
+			 -EBADMSG);
+	assert_false(world->has_confirm);
+	assert_int_equal(world_state(world, 7), 0);
+	/* As it was it is obeyed. */
+	request.size = bytes.size;
+	assert_int_equal(ask_with_keys(world, &request, keys, other, own), 0);
+	assert_int_equal(world->applies[7], 1);
+	writer_fini(&part);
+	writer_fini(&bytes);
+	writer_fini(&sealed);
+}
+
 static void apply_of_an_unknown_driver_leaves_a_tombstone(void **state)
 {
 	struct world *world = *state;
@@ -411,6 +530,8 @@ int main(void)
 		TEST(apply_gives_the_driver_its_secrets_and_forgets_them),
 		TEST(apply_with_secrets_for_others_is_refused),
 		TEST(apply_with_secrets_that_no_driver_takes_is_refused),
+		TEST(apply_of_the_largest_job_has_its_secrets),
+		TEST(apply_with_wrapped_keys_moved_on_the_way_is_none),
 		TEST(apply_of_an_unknown_driver_leaves_a_tombstone),
 		TEST(apply_with_a_closed_driver_says_why),
 		TEST(failed_apply_leaves_a_tombstone_and_nothing_else),

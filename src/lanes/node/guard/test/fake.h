@@ -72,7 +72,7 @@ struct world {
 	size_t apply_members_size;
 	uint8_t apply_members[16];
 	size_t apply_secrets_size;
-	uint8_t apply_secrets[16];
+	uint8_t apply_secrets[FAIRLEAD_OUTSIDE_SECRET_MAX];
 	char apply_job[FAIRLEAD_JOB_NAME_MAX + 1];
 	unsigned int applies[FAKE_GRANTS_MAX]; /* by grant id */
 	unsigned int revokes;                  /* of lanes, not objects */
