@@ -1,496 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Commands to very many nodes: what the engine has for them (manager/fanout)
- * over what ships below it, on a core for each node. The nodes are cheap: each
- * answers "done" at once, with its own key, and combines answers as an agent
- * does. FAIRLEAD_TEST=long: there are always 10,000; else at least once.
- */
-#include "lanes/manager/fanout/fanout.h"
+/* FAIRLEAD_TEST=long: there are always 10,000 nodes; else at least once. */
+#include "fleet.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <errno.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "lanes/manager/fanout/fanout.h"
 #include "lanes/manager/engine.h"
-#include "lanes/proto/combined.h"
 #include "lanes/proto/collective.h"
-#include "lanes/proto/sign.h"
-#include "medium.h"
-#include "lanes/node/fanout/fanout.h"
-#include "sim/rng.h"
+#include "lanes/proto/seal.h"
 
 #define MANY       10000
 #define MANY_SHORT 2000 /* of a short run */
-#define MS         UINT64_C(1000000)
-#define GRANT      7
-#define TIMEOUT_MS 10000
 /* Of scoll/wire/wire.h, whose WIRE_VERSION is another one. */
 #define HEAD_BASE 128
 #define HEAD_MAX  1185
-
-struct visit {
-	uint64_t id;
-	struct combined combined;
-	UT_hash_handle hh;
-};
-
-struct node {
-	struct fleet *fleet;
-	uint32_t place;
-	char name[16];
-	struct hop hop;
-	struct sim_rng rng;
-	struct node_key key;
-	uint8_t incarnation[INCARNATION_SIZE];
-	uint64_t leased_ms; /* it confirmed a LEASE; 0: none yet */
-	scoll_t *scoll;
-	struct node_rounds *node_rounds;
-	struct visit *visits;
-};
-
-struct fleet {
-	struct medium *medium;
-	struct given *given;
-	uint64_t now_ns;
-	uint64_t started;
-	struct manager_keys keys;
-	struct command_key command_key;
-	struct node_master masters[KEYS_MAX];
-	size_t master_count;
-	struct hop hop;
-	struct sim_rng rng;
-	scoll_t *scoll;
-	struct rounds *rounds;
-	struct round_seam seam;
-	struct fanouts *fanouts;
-	uint64_t sequence;
-	char nodes_text[32];
-	struct node *nodes;
-	const char **names;
-	size_t count;
-	/* Of the order under way. */
-	enum command_op op;
-	bool is_done;
-	uint64_t start_ms, last_ms; /* the last answer */
-	size_t answer_count, lost_count;
-	uint32_t lost; /* the last one */
-	size_t payload_size;
-};
-
-/* --- nodes --- */
-
-static void on_received(void *ctx, uint64_t collective, const void *payload,
-			size_t size, const void *bulk, size_t bulk_size)
-{
-	struct node *node = ctx;
-	struct visit *visit = calloc(1, sizeof(*visit));
-	struct writer writer = { 0 };
-	struct command head;
-	struct parcel parcel;
-	struct confirm confirm = { .version = WIRE_VERSION, .reason = "" };
-
-	assert_non_null(visit);
-	node->fleet->payload_size = size;
-	assert_int_equal(parcel_decode(payload, size, &parcel), 0);
-	assert_null(bulk);
-	assert_int_equal(command_header_read(parcel.command, &head), 0);
-	confirm.op = head.op;
-	confirm.grant_id = head.grant_id;
-	confirm.sequence = head.sequence;
-	confirm.epoch = head.epoch;
-	confirm.life = head.life;
-	memcpy(confirm.node, node->name, sizeof(node->name));
-	memcpy(confirm.incarnation, node->incarnation, INCARNATION_SIZE);
-	assert_int_equal(confirm_encode(&confirm, &node->key, &writer), 0);
-	visit->id = collective;
-	assert_int_equal(combined_init(&visit->combined,
-				       (uint32_t)node->fleet->count),
-			 0);
-	assert_int_equal(combined_add(&visit->combined, node->place,
-				      writer.data, writer.size),
-			 0);
-	writer_fini(&writer);
-	HASH_ADD(hh, node->visits, id, sizeof(visit->id), visit);
-}
-
-static struct visit *visit_of(struct node *node, uint64_t id)
-{
-	struct visit *visit;
-
-	HASH_FIND(hh, node->visits, &id, sizeof(id), visit);
-	assert_non_null(visit);
-	return visit;
-}
-
-static void on_node_part(void *ctx, uint64_t collective, const void *bytes,
-			 size_t size)
-{
-	struct visit *visit = visit_of(ctx, collective);
-
-	assert_int_equal(combined_merge(&visit->combined, bytes, size), 0);
-}
-
-static void visit_end(struct node *node, struct visit *visit)
-{
-	HASH_DEL(node->visits, visit);
-	combined_fini(&visit->combined);
-	free(visit);
-}
-
-static void on_closed(void *ctx, uint64_t collective)
-{
-	struct node *node = ctx;
-	struct visit *visit = visit_of(node, collective);
-	struct writer writer = { 0 };
-
-	assert_int_equal(combined_encode(&visit->combined, &writer), 0);
-	node_rounds_answer(node->node_rounds, collective, writer.data,
-			   writer.size, true);
-	writer_fini(&writer);
-	visit_end(node, visit);
-}
-
-static const struct node_round_events node_events = {
-	.command = on_received,
-	.part = on_node_part,
-	.closed = on_closed,
-};
-
-static void nothing(void *ctx)
-{
-}
-
-static void tell_address(struct fleet *fleet, struct node *node)
-{
-	uint8_t address[COLLECTIVE_ADDRESS_MAX];
-	size_t size = sizeof(address);
-
-	assert_int_equal(scoll_address(node->scoll, address, &size), 0);
-	fleet->seam.ops->address(fleet->seam.ctx, node->hop.nid, address, size);
-}
-
-static void node_start(struct fleet *fleet, struct node *node)
-{
-	struct medium_member member = {
-		.nid = node->hop.nid,
-		.authenticator = &node->hop.authenticator,
-		.rng = sim_rng_seam(&node->rng),
-		.started_us = ++fleet->started,
-		.settled = nothing,
-	};
-
-	node->scoll = medium_join(fleet->medium, &member);
-	node->node_rounds = node_rounds_create(node->scoll);
-	assert_int_equal(
-		node_rounds_serve(node->node_rounds, &node_events, node), 0);
-	tell_address(fleet, node);
-}
-
-static void node_stop(struct node *node)
-{
-	struct visit *visit, *next;
-
-	medium_leave(take_ptr(node->scoll));
-	node_rounds_destroy(take_ptr(node->node_rounds));
-	HASH_ITER (hh, node->visits, visit, next)
-		visit_end(node, visit);
-}
-
-static void node_init(struct fleet *fleet, uint32_t place)
-{
-	struct node *node = &fleet->nodes[place];
-	struct node_keys keys;
-	struct hop_keys hops;
-
-	node->fleet = fleet;
-	node->place = place;
-	snprintf(node->name, sizeof(node->name), "n%u", place);
-	fleet->names[place] = node->name;
-	memcpy(node->incarnation, node->name, sizeof(node->name));
-	assert_int_equal(node_keys_make(&fleet->keys, node->name, &keys, NULL),
-			 0);
-	node->key = keys.confirms[0];
-	node_keys_hops(&keys, &hops);
-	node_keys_fini(&keys);
-	hop_init(&node->hop, nid_of_node(node->name));
-	hop_take(&node->hop, &hops);
-	sim_rng_init(&node->rng, place + 2);
-	node_start(fleet, node);
-}
-
-/* --- the manager: every node is up by its lease, dead or alive --- */
-
-static bool on_is_up(void *ctx, const struct fanout_command *command,
-		     const char *node,
-		     uint8_t ret_incarnation[INCARNATION_SIZE])
-{
-	memset(ret_incarnation, 0, INCARNATION_SIZE);
-	snprintf((char *)ret_incarnation, INCARNATION_SIZE, "%s", node);
-	return true;
-}
-
-static int body_encode(const struct fleet *fleet, struct writer *writer)
-{
-	const struct revoke_body revoke = {
-		.nodes = fleet->nodes_text,
-		.key = "slurm/1/0",
-		.driver = "none",
-	};
-	const struct lease_body lease = {
-		.nodes = fleet->nodes_text,
-		.lease_s = ENGINE_LEASE_MS / 1000,
-	};
-
-	if (fleet->op == COMMAND_LEASE)
-		return lease_body_encode(&lease, writer);
-	return revoke_body_encode(&revoke, writer);
-}
-
-static void on_sign(void *ctx, const struct fanout_command *sent,
-		    struct command *ret_header, struct writer *writer)
-{
-	struct fleet *fleet = ctx;
-	struct command command = {
-		.version = WIRE_VERSION,
-		.op = (uint8_t)sent->op,
-		.body = sent->body.data,
-		.body_size = sent->body.size,
-		.epoch = 1,
-		.life = 1,
-		.sequence = ++fleet->sequence,
-		.grant_id = fleet->op == COMMAND_LEASE ? 0 : GRANT,
-	};
-
-	assert_int_equal(command_seal(&fleet->command_key, &command, writer),
-			 0);
-	*ret_header = command;
-}
-
-static size_t on_masters(void *ctx, const struct node_master **ret_masters)
-{
-	const struct fleet *fleet = ctx;
-
-	*ret_masters = fleet->masters;
-	return fleet->master_count;
-}
-
-static void on_answered(void *ctx, const struct fanout_command *command,
-			const struct fanout_answer *answer)
-{
-	struct fleet *fleet = ctx;
-	uint32_t place = (uint32_t)atoi(answer->node + 1);
-
-	if (answer->is_own && answer->result == 0) {
-		fleet->answer_count++;
-		fleet->last_ms = fleet->now_ns / MS;
-		if (fleet->op == COMMAND_LEASE)
-			fleet->nodes[place].leased_ms = fleet->last_ms;
-		return;
-	}
-	fleet->lost_count++;
-	fleet->lost = place;
-}
-
-static void on_done(void *ctx, const struct fanout_command *command,
-		    const struct fanout_answer *answers)
-{
-	struct fleet *fleet = ctx;
-
-	fleet->is_done = true;
-}
-
-static void on_late(void *ctx, const struct fanout_command *command,
-		    const struct fanout_answer *answer, uint64_t asked_ms)
-{
-}
-
-static const struct fanout_ops fanout_ops = {
-	.is_up = on_is_up,
-	.sign = on_sign,
-	.masters = on_masters,
-	.answered = on_answered,
-	.done = on_done,
-	.late = on_late,
-};
-
-static void on_part(void *ctx, uint64_t id, const void *bytes, size_t size)
-{
-	struct fleet *fleet = ctx;
-
-	fanouts_part(fleet->fanouts, id, bytes, size);
-}
-
-static void on_ended(void *ctx, uint64_t id, int result,
-		     const struct round_failure *failures, size_t count)
-{
-	struct fleet *fleet = ctx;
-
-	fanouts_ended(fleet->fanouts, id, result, failures, count);
-}
-
-static void on_settled(void *ctx)
-{
-	struct fleet *fleet = ctx;
-
-	rounds_settle(fleet->rounds);
-}
-
-static void manager_start(struct fleet *fleet)
-{
-	static const struct round_events events = { on_part, on_ended };
-	const struct medium_member member = {
-		.nid = NID_MANAGER,
-		.authenticator = &fleet->hop.authenticator,
-		.rng = sim_rng_seam(&fleet->rng),
-		.started_us = ++fleet->started,
-		.share_addresses = true,
-		.settled = on_settled,
-		.ctx = fleet,
-	};
-
-	fleet->scoll = medium_join(fleet->medium, &member);
-	assert_int_equal(
-		rounds_create(fleet->scoll, &events, fleet, &fleet->rounds), 0);
-	fleet->seam = rounds_seam(fleet->rounds);
-	fleet->fanouts = fanouts_create(&fanout_ops, fleet, &fleet->seam);
-}
-
-static void manager_stop(struct fleet *fleet)
-{
-	fanouts_destroy(take_ptr(fleet->fanouts));
-	medium_leave(take_ptr(fleet->scoll));
-	rounds_destroy(take_ptr(fleet->rounds));
-}
-
-/* --- the whole --- */
-
-static uint64_t on_now_ns(void *ctx)
-{
-	const struct fleet *fleet = ctx;
-
-	return fleet->now_ns;
-}
-
-static struct fleet *fleet_create(size_t count)
-{
-	struct fleet *fleet = calloc(1, sizeof(*fleet));
-	struct medium_options options = {
-		.network = { .seed = 1,
-			     .costs = { .latency_ns = 50000,
-					.gap_ns = 1000,
-					.byte_ps = 1000 },
-			     .faults_ppm = { [TRANSPORT_SIM_REFUSED] =
-						     1000000 },
-			     .needs_addresses = true },
-		.now_ns = on_now_ns,
-		.ctx = fleet,
-	};
-	struct hop_keys hops;
-	struct rng_seam seam;
-
-	assert_non_null(fleet);
-	assert_int_equal(given_create(true, &fleet->given), 0);
-	options.given = fleet->given;
-	fleet->medium = medium_create(&options);
-	sim_rng_init(&fleet->rng, 1);
-	seam = sim_rng_seam(&fleet->rng);
-	manager_keys_create(&seam, &fleet->keys);
-	manager_keys_command(&fleet->keys, &fleet->command_key);
-	fleet->master_count =
-		manager_keys_masters(&fleet->keys, fleet->masters);
-	hop_init(&fleet->hop, NID_MANAGER);
-	manager_keys_hops(&fleet->keys, &hops);
-	hop_take(&fleet->hop, &hops);
-	fleet->count = count;
-	snprintf(fleet->nodes_text, sizeof(fleet->nodes_text), "n[0-%zu]",
-		 count - 1);
-	fleet->nodes = calloc(count, sizeof(*fleet->nodes));
-	fleet->names = calloc(count, sizeof(*fleet->names));
-	assert_non_null(fleet->nodes);
-	assert_non_null(fleet->names);
-	manager_start(fleet);
-	for (uint32_t i = 0; i < count; i++)
-		node_init(fleet, i);
-	return fleet;
-}
-
-static void advance(struct fleet *fleet)
-{
-	medium_run(fleet->medium, fleet->now_ns + MS);
-	fleet->now_ns += MS;
-	fanouts_tick(fleet->fanouts, fleet->now_ns / MS);
-}
-
-static void fleet_destroy(struct fleet *fleet)
-{
-	fleet->seam.ops->group_drop(fleet->seam.ctx, GRANT);
-	fleet->seam.ops->group_drop(fleet->seam.ctx, ROUND_GROUP_ALL);
-	for (int i = 0; i < 20000; i++)
-		advance(fleet);
-	assert_int_equal(rounds_counters(fleet->rounds)->round_count, 0);
-	assert_true(medium_is_idle(fleet->scoll));
-	for (size_t i = 0; i < fleet->count; i++) {
-		struct node *node = &fleet->nodes[i];
-
-		if (node->scoll != NULL) {
-			assert_null(node->visits);
-			assert_true(medium_is_idle(node->scoll));
-			node_stop(node);
-		}
-		hop_fini(&node->hop);
-	}
-	manager_stop(fleet);
-	medium_destroy(fleet->medium);
-	given_destroy(fleet->given);
-	hop_fini(&fleet->hop);
-	command_key_fini(&fleet->command_key);
-	manager_keys_fini(&fleet->keys);
-	free(fleet->nodes);
-	free(fleet->names);
-	free(fleet);
-}
-
-static void fan_out(struct fleet *fleet, enum command_op op, const char *what)
-{
-	struct fanout_command *command =
-		fanout_command_create(op, fleet->names, fleet->count);
-
-	command->group = op == COMMAND_LEASE ? ROUND_GROUP_ALL : GRANT;
-	command->timeout_ms = TIMEOUT_MS;
-	fleet->op = op;
-	fleet->is_done = false;
-	fleet->answer_count = 0;
-	fleet->lost_count = 0;
-	fleet->start_ms = fleet->now_ns / MS;
-	assert_int_equal(body_encode(fleet, &command->body), 0);
-	fanouts_start(fleet->fanouts, command, fleet->start_ms);
-	for (unsigned int i = 0; i <= TIMEOUT_MS + 1 && !fleet->is_done; i++)
-		advance(fleet);
-	assert_true(fleet->is_done);
-	print_message(
-		"%zu nodes, %s: %zu answered, the last one after %llu ms, "
-		"%zu lost\n",
-		fleet->count, what, fleet->answer_count,
-		(unsigned long long)(fleet->last_ms - fleet->start_ms),
-		fleet->lost_count);
-}
-
-static void fan_out_to_all(struct fleet *fleet, enum command_op op,
-			   const char *what)
-{
-	fan_out(fleet, op, what);
-	assert_int_equal(fleet->answer_count, fleet->count);
-	assert_int_equal(fleet->lost_count, 0);
-}
 
 static size_t many(void)
 {
@@ -504,8 +33,6 @@ static uint64_t populated(const struct fleet *fleet)
 {
 	return rounds_counters(fleet->rounds)->populate_count;
 }
-
-/* --- tests --- */
 
 static void fan_out_to_one_node(void **state)
 {
@@ -651,15 +178,72 @@ static void leases_of_very_many_nodes_are_renewed_by_one_collective(
 		/* The group is made with the first one, and kept. */
 		assert_int_equal(populated(fleet), 1);
 		while (fleet->now_ns / MS < fleet->start_ms + ENGINE_RENEW_MS)
-			advance(fleet);
+			fleet_advance(fleet);
 	}
 	fleet_destroy(fleet);
+}
+
+/* --- secrets --- */
+
+/* A token of 8 KiB, sealed to all nodes of the list, of which ours are some. */
+static void seal(struct fleet *fleet, const char *nodes_text)
+{
+	static uint8_t token[FAIRLEAD_OUTSIDE_SECRET_MAX];
+	struct rng_seam rng = sim_rng_seam(&fleet->rng);
+	struct hostlist *list;
+
+	rng_fill(&rng, token, sizeof(token));
+	fleet->secret = token;
+	fleet->secret_size = sizeof(token);
+	snprintf(fleet->nodes_text, sizeof(fleet->nodes_text), "%s",
+		 nodes_text);
+	assert_int_equal(hostlist_parse(nodes_text, &list, NULL), 0);
+	assert_int_equal(seal_make(&rng, &fleet->masters[0], GRANT,
+				   (const char *const *)list->names,
+				   list->count, token, sizeof(token),
+				   &fleet->sealed),
+			 0);
+	hostlist_destroy(list);
+}
+
+static void apply_with_a_token(struct fleet *fleet)
+{
+	const struct fanout_counters *counters =
+		fanouts_counters(fleet->fanouts);
+
+	fan_out_to_all(fleet, COMMAND_APPLY, "apply with a token");
+	assert_int_equal(fleet->opened_count, fleet->count);
+	assert_int_equal(counters->repeat_count, 0);
+	assert_int_equal(rounds_counters(fleet->rounds)->bulk_count, 1);
+	fan_out_to_all(fleet, COMMAND_REVOKE, "revoke");
+	fleet_destroy(fleet);
+}
+
+/* El Capitan's nodes. */
+static void token_reaches_all_of_11136_nodes(void **state)
+{
+	struct fleet *fleet = fleet_create(11136);
+
+	seal(fleet, "n[0-11135]");
+	apply_with_a_token(fleet);
+}
+
+/* The largest command there is goes the same way; some of the nodes do. */
+static void token_of_65536_nodes_reaches_them(void **state)
+{
+	struct fleet *fleet = fleet_create(40);
+
+	seal(fleet, "n[0-65535]");
+	assert_true(fleet->sealed.size > 3 * 1024 * 1024);
+	apply_with_a_token(fleet);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fan_out_to_one_node),
+		cmocka_unit_test(token_reaches_all_of_11136_nodes),
+		cmocka_unit_test(token_of_65536_nodes_reaches_them),
 		cmocka_unit_test(fan_out_at_the_piggyback_limit_and_one_above),
 		cmocka_unit_test(
 			fan_out_to_ten_thousand_nodes_with_a_dead_one_at_revoke),
