@@ -84,11 +84,20 @@ static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
 	strcpy(bed->drain_node, node);
 }
 
+static void on_outside(void *ctx, const struct core_outside_request *request)
+{
+	struct bed *bed = ctx;
+
+	bed->outside_id = request->id;
+	bed->outside_verb = request->verb;
+}
+
 static const struct engine_ops engine_ops = {
 	.replay = on_replay,
 	.reconfigure = on_reconfigure,
 	.store_error = on_store_error,
 	.notify = on_notify,
+	.outside = on_outside,
 };
 
 static void on_line(void *sink_data, enum log_level level, const char *line)

@@ -116,6 +116,8 @@ struct bed {
 	uint64_t drain_id;
 	char drain_node[NODE_NAME_MAX + 1];
 	bool drain_value;
+	uint64_t outside_id; /* the last request to a fabric manager */
+	uint8_t outside_verb;
 	int reconfigure_result;
 	const char *reconfigure_nodes;
 	struct log log;
