@@ -443,6 +443,9 @@ static const struct {
 int command_body_decode(enum command_op op, const void *bytes, size_t size,
 			union command_body *ret_body)
 {
+	/* Who only passes a command on has not verified it. */
+	if (op < COMMAND_HELLO || op > COMMAND_OP_MAX)
+		return -EBADMSG;
 	return layout_decode(bodies[op].layout, bytes, size, ret_body);
 }
 

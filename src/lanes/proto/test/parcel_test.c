@@ -175,6 +175,16 @@ static void nodes_of_what_is_no_command_are_not_read(void **state)
 		assert_int_equal(command_nodes_read(cut, size, &nodes),
 				 -EBADMSG);
 	}
+	/* Who passes it on has verified no op. */
+	for (unsigned int op = 0; op <= UINT8_MAX; op++) {
+		if (op >= COMMAND_HELLO && op <= COMMAND_OP_MAX)
+			continue;
+		bytes.data[6] = (uint8_t)op;
+		assert_int_equal(command_nodes_read(bytes.data, bytes.size,
+						    &nodes),
+				 -EBADMSG);
+	}
+	bytes.data[6] = COMMAND_QUERY;
 	bytes.data[0] ^= 1;
 	assert_int_equal(command_nodes_read(bytes.data, bytes.size, &nodes),
 			 -EBADMSG);
