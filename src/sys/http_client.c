@@ -327,6 +327,9 @@ static struct http_client *create(uv_loop_t *loop,
 	curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
 	curl_multi_setopt(client->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
 			  (long)HTTP_CLIENT_CONNECTIONS_MAX);
+	/* Otherwise it closes connections whenever few requests are open. */
+	curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS,
+			  (long)HTTP_CLIENT_CONNECTIONS_MAX);
 	return client;
 }
 

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/http.h"
 
-#define HTTP_CLIENT_CONNECTIONS_MAX 16
+#define HTTP_CLIENT_CONNECTIONS_MAX 32
 
 struct http_client;
 

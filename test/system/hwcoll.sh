@@ -64,6 +64,23 @@ fairlead release "$session"
 it 'HR10: nothing is left of a job that has ended'
 expect_names ''
 
+it 'connections of jobs that start at once are kept for those that follow'
+connections() { # of the manager to port 7443
+	on manager -- awk '$3 ~ /:1D13$/ && $4 == "01"' /proc/net/tcp | wc -l
+}
+fm fault op=create delay=1500 count=12
+crowd=$(for i in {1..12}; do reserve "jm/crowd$i" 'n[0-1]' -o hwcoll=on; done)
+held_are() { # held_are N
+	[ "$(fairlead status --json | gojq .external.slingshot.held)" = "$1" ]
+}
+wait_for held_are 12
+many=$(connections)
+for grant in $crowd; do
+	fairlead release "$grant"
+done
+expect_names ''
+is "$(connections)" "$many" 'connections'
+
 it 'HR06: a job that asks for what it cannot have runs, and is told why'
 expect_exit 0 fairlead run -N 1 -o hwcoll=on -- true
 expect_error 'a job of one node'
