@@ -85,7 +85,9 @@ void outside_item_set(struct outside_table *table, struct outside_item *item,
 	item->age_ms = 0;
 	table->state_counts[state]++;
 	table->debt_count += outside_is_debt(item);
-	table->ops->store(table->ctx, item);
+	/* Of nothing that is left the row goes at once: outside_item_settle. */
+	if (state != OUTSIDE_OVER || may_exist || item->sent_id != 0)
+		table->ops->store(table->ctx, item);
 }
 
 struct outside_item *outside_item_add(struct outside_table *table,

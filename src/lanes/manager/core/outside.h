@@ -28,7 +28,7 @@
 #define OUTSIDE_REASON_MAX  511   /* bytes */
 #define OUTSIDE_SECRET_MAX  8192  /* bytes */
 #define OUTSIDE_SEALED_MAX  8256  /* bytes; a secret in the journal */
-#define OUTSIDE_IN_FLIGHT   16    /* requests at once */
+#define OUTSIDE_IN_FLIGHT   32    /* requests at once */
 #define OUTSIDE_DEBTS_MAX   65536 /* then no more are made */
 
 enum outside_state {
