@@ -13,6 +13,7 @@
 
 #include <jansson.h>
 
+#include "base/hash.h"
 #include "lanes/manager/engine.h"
 #include "lanes/proto/message.h"
 #include "sim/clock.h"
@@ -81,7 +82,7 @@ struct bed_known {
 	uint8_t incarnation[INCARNATION_SIZE];
 	struct node_key key;
 	bool is_silent;
-	struct bed_known *prev, *next;
+	UT_hash_handle hh;
 };
 
 struct bed {

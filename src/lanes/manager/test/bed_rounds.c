@@ -149,9 +149,10 @@ void bed_rounds_fini(struct bed *bed)
 		free(round);
 	}
 	bed->rounds = NULL;
-	DL_FOREACH_SAFE (bed->known, known, next_known)
+	HASH_ITER (hh, bed->known, known, next_known) {
+		HASH_DEL(bed->known, known);
 		free(known);
-	bed->known = NULL;
+	}
 }
 
 /* --- ends --- */
@@ -338,11 +339,8 @@ static struct bed_known *known_find(struct bed *bed, const char *name)
 {
 	struct bed_known *known;
 
-	DL_FOREACH (bed->known, known) {
-		if (strcmp(known->name, name) == 0)
-			return known;
-	}
-	return NULL;
+	HASH_FIND_STR(bed->known, name, known);
+	return known;
 }
 
 void bed_known_set(const struct bed_node *node)
@@ -352,7 +350,7 @@ void bed_known_set(const struct bed_node *node)
 	if (known == NULL) {
 		known = calloc(1, sizeof(*known));
 		strcpy(known->name, node->name);
-		DL_APPEND(node->bed->known, known);
+		HASH_ADD_STR(node->bed->known, name, known);
 	}
 	memcpy(known->incarnation, node->incarnation, INCARNATION_SIZE);
 	known->key = node->key;
@@ -372,7 +370,7 @@ static void lease(struct bed *bed, struct bed_round *round)
 	struct combined combined;
 
 	combined_begin(&combined, round);
-	DL_FOREACH (bed->known, known) {
+	for (known = bed->known; known != NULL; known = known->hh.next) {
 		size_t place = place_find(round, known->name);
 		struct confirm confirm;
 

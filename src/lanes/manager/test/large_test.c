@@ -2,7 +2,7 @@
 /*
  * A job of 11,136 nodes with a reservation at a fabric manager: all but the
  * network and the nodes' daemons is what ships. Each node opens what is sealed
- * to it. (test/sim/fleet_test.c has the network.)
+ * to it. (test/sim/fleet_test.c has the network.) FAIRLEAD_TEST=long: 65,536.
  */
 #include "bed_internal.h"
 
@@ -21,13 +21,15 @@
 #include "lanes/proto/combined.h"
 #include "lanes/proto/seal.h"
 
-#define COUNT 11136
-#define NODES "n[0-11135]"
-#define TOKEN "this is the session token"
+#define COUNT      65536
+#define COUNT_LESS 11136
+#define TOKEN      "this is the session token"
 
 struct scene {
 	struct bed *bed;
 	uint64_t client;
+	size_t count;
+	char list[16];
 	struct bed_node *nodes;
 };
 
@@ -41,22 +43,28 @@ static int set_up(void **state)
 	static struct core_driver_config driver;
 	struct scene *scene = calloc(1, sizeof(*scene));
 	struct bed *bed = bed_create();
+	const char *length = getenv("FAIRLEAD_TEST");
 
 	driver = (struct core_driver_config){
 		.driver = driver_find("slingshot"),
 		.settings = settings,
 		.setting_count = sizeof(settings) / sizeof(settings[0]),
 	};
+	scene->count = length != NULL && strcmp(length, "long") == 0
+			       ? COUNT
+			       : COUNT_LESS;
+	snprintf(scene->list, sizeof(scene->list), "n[0-%zu]",
+		 scene->count - 1);
 	bed_crash(bed);
-	bed->config.core.nodes = NODES;
+	bed->config.core.nodes = scene->list;
 	bed->config.core.drivers = &driver;
 	bed->config.core.driver_count = 1;
-	bed->sessions_max = COUNT;
+	bed->sessions_max = scene->count;
 	bed_start(bed, BED_EPOCH + 1, false);
 	scene->bed = bed;
 	scene->client = bed_client(bed, BED_SUBMITTER);
-	scene->nodes = calloc(COUNT, sizeof(*scene->nodes));
-	for (size_t i = 0; i < COUNT; i++) {
+	scene->nodes = calloc(scene->count, sizeof(*scene->nodes));
+	for (size_t i = 0; i < scene->count; i++) {
 		char name[16];
 
 		snprintf(name, sizeof(name), "n%zu", i);
@@ -117,9 +125,9 @@ static void all_answer(struct scene *scene, struct bed_round *round)
 	struct combined combined;
 	struct writer writer = { 0 };
 
-	assert_int_equal(round->count, COUNT);
-	assert_int_equal(combined_init(&combined, COUNT), 0);
-	for (uint32_t i = 0; i < COUNT; i++) {
+	assert_int_equal(round->count, scene->count);
+	assert_int_equal(combined_init(&combined, (uint32_t)scene->count), 0);
+	for (uint32_t i = 0; i < scene->count; i++) {
 		const struct bed_node *node = &scene->nodes[i];
 		struct confirm confirm;
 
@@ -150,7 +158,7 @@ static void every_node_of_a_very_large_job_opens_its_token(void **state)
 	struct bed_round *round;
 	uint64_t grant_id;
 
-	grant_id = bed_reserve(bed, scene->client, "slurm/1/0", NODES);
+	grant_id = bed_reserve(bed, scene->client, "slurm/1/0", scene->list);
 	bed_ask(bed, scene->client, "apply", "{s:I}", "grant_id",
 		(json_int_t)grant_id);
 	bed_commit(bed);
@@ -163,7 +171,7 @@ static void every_node_of_a_very_large_job_opens_its_token(void **state)
 	assert_int_equal(command_body_decode(COMMAND_APPLY, round->command.body,
 					     round->command.body_size, &body),
 			 0);
-	for (size_t i = 0; i < COUNT; i++)
+	for (size_t i = 0; i < scene->count; i++)
 		secret_open(scene, i, round, &body.apply);
 	command_body_fini(COMMAND_APPLY, &body);
 	all_answer(scene, round);
