@@ -349,11 +349,12 @@ static void guard_ends_by_a_message_that_is_none(void **state)
 		{ 0, 0, 0, 0 },
 		{ 0xff, 0xff, 0xff, 0xff },
 		{ 1, 0, 0, 0, 0 },
+		{ 1, 0, (GUARD_MESSAGE_MAX >> 16) & 0xff, 0, 0 },
 	};
 	struct place *place = *state;
 	int status;
 
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
 		start(place);
 		assert_int_equal(fd_write(place->guard.fd, messages[i], 5), 0);
 		assert_int_equal(waitpid(place->guard.pid, &status, 0),
@@ -362,6 +363,29 @@ static void guard_ends_by_a_message_that_is_none(void **state)
 		assert_true(WIFEXITED(status));
 		assert_int_equal(WEXITSTATUS(status), 1);
 	}
+}
+
+/* Its largest message is one that the agent may send for ever. */
+static void largest_message_that_nobody_signed_does_nothing(void **state)
+{
+	struct guard_request request = { .type = GUARD_COMMAND,
+					 .size = COMMAND_SIZE_MAX };
+	uint8_t *bytes = calloc(1, COMMAND_SIZE_MAX);
+	struct place *place = *state;
+	struct guard_reply reply;
+
+	assert_non_null(bytes);
+	request.bytes = bytes;
+	start(place);
+	for (int i = 0; i < 20; i++) {
+		ask(place, &request, &reply);
+		assert_int_equal(reply.result, -EBADMSG);
+		assert_int_equal(reply.op, 0);
+		guard_reply_fini(&reply);
+	}
+	greet(place);
+	guard_stop(&place->guard);
+	free(bytes);
 }
 
 static uint64_t status_field(pid_t pid, const char *name, int base)
@@ -521,6 +545,7 @@ int main(void)
 		TEST(what_was_asked_for_before_the_agent_went_is_done),
 		TEST(guard_does_not_end_by_the_signals_of_a_service),
 		TEST(guard_ends_by_a_message_that_is_none),
+		TEST(largest_message_that_nobody_signed_does_nothing),
 		TEST(guard_has_few_privileges_and_files),
 		TEST(start_says_what_is_wrong),
 		TEST(incarnation_may_be_in_a_directory),
