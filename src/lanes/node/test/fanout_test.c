@@ -32,7 +32,7 @@
 #define STRANGE_KEY "99"
 #define PATIENCE_MS 200
 #define PART_BYTES  PARCEL_PART_MIN
-#define LARGE       (100 * 1024)
+#define LARGE       COMMAND_SIZE_MAX
 
 static uint64_t nid_of(int index)
 {
