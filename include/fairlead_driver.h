@@ -140,6 +140,14 @@ struct fairlead_outside {
 	/* A live job whose reservation vanishes fails, or is warned. */
 	bool is_loss_fatal;
 	/*
+	 * For people: what one job reserves, what all jobs together can (0: not
+	 * known), and the fewest nodes of a job that reserves without asking
+	 * (0: none does).
+	 */
+	uint32_t per_job;
+	uint32_t total;
+	uint32_t min_nodes;
+	/*
 	 * The fabric manager, for who speaks with it. Texts are the state's,
 	 * NULL where they are not set.
 	 */

@@ -37,6 +37,14 @@ fairlead manager reconfigure
 is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB vnis=1)" 23 'trees'
 is "$(variable FI_CXI_HWCOLL_MIN_NODES vnis=1)" 2 'minimum'
 is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB hwcoll=off)" '' 'trees'
+
+it 'HR11: pools computes the recommended number of trees for this site'
+expect_exit 0 fairlead pools
+has "$out" '\(4086 / \(3 / 2\)\) / 1 = 2724' 'the formula'
+is "$(fairlead pools --json | gojq -c '.external.slingshot |
+	[.per_job, .min_nodes, .total, .jobs, .nodes, .recommended]')" '[23,2,4086,177,3,2724]' 'pools'
+
+it 'HR05: without the setting only who asks'
 sed -i '/hwcoll_min_nodes/d' "$config"
 fairlead manager reconfigure
 is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB vnis=1)" '' 'trees'

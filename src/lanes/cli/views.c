@@ -116,13 +116,55 @@ const struct subcommand command_status = {
 	.show = print_status,
 };
 
+/* What a job reserves at the fabric manager, and what the vendor recommends. */
+static void print_shares(struct cli *cli, const json_t *external)
+{
+	static const struct column columns[] = {
+		{ "INTERCONNECT", 0, "interconnect" },
+		{ "TREES/JOB", COLUMN_RIGHT, "per_job" },
+		{ "MIN-NODES", COLUMN_RIGHT, "min_nodes" },
+		{ "ADDRESSES", COLUMN_RIGHT, "total" },
+		{ "JOBS", COLUMN_RIGHT, "jobs" },
+		{ "RECOMMENDED TREES/JOB", COLUMN_WRAP, "formula" },
+		{ 0 },
+	};
+	json_auto_t *rows = json_array();
+	const char *driver;
+	json_t *row;
+
+	json_object_foreach ((json_t *)external, driver, row) {
+		row = json_copy(row);
+		json_object_set_new(row, "interconnect", json_string(driver));
+		if (json_object_get(row, "recommended") != NULL)
+			json_object_set_new(
+				row, "formula",
+				json_sprintf(
+					"(%lld / (%lld / %lld)) / 1 = %lld",
+					output_number(row, "total"),
+					output_number(row, "nodes"),
+					output_number(row, "min_nodes"),
+					output_number(row, "recommended")));
+		json_array_append_new(rows, row);
+	}
+	if (json_array_size(rows) == 0)
+		return;
+	putc('\n', cli->out);
+	output_table(cli, columns, rows);
+}
+
+static void print_pools(struct cli *cli, const json_t *answer)
+{
+	show_pools(cli, answer);
+	print_shares(cli, json_object_get(answer, "external"));
+}
+
 const struct subcommand command_pools = {
 	.name = "pools",
 	.summary = "Show which identifiers are free, held and quarantined",
 	.options = cli_options_table,
 	.run = remote_run,
 	.op = "pools",
-	.show = show_pools,
+	.show = print_pools,
 };
 
 /* --- list --- */

@@ -23,6 +23,7 @@ struct hwcoll_settings {
 	const char *node_ca; /* likewise, on nodes */
 	const char *prefix;  /* "": the cluster's name */
 	uint32_t trees;      /* of a job */
+	uint32_t addresses;  /* of the fabric: trees of all jobs together */
 	uint32_t min_nodes;  /* of a job that has not asked; 0: none has */
 	uint32_t wait_ms;
 	uint32_t timeout_ms;

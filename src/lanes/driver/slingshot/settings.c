@@ -182,6 +182,10 @@ static const struct fairlead_setting_spec specs[] = {
 	  "Multicast trees that a job reserves, and the most that it may ask "
 	  "for.",
 	  1, HWCOLL_TREES_MAX },
+	{ "hwcoll_addresses", &settings_number, AT(hwcoll.addresses), "4086", 0,
+	  "Multicast addresses of the fabric, so trees of all jobs together. "
+	  "Only *fairlead pools* uses it; the fabric manager decides.",
+	  1, HWCOLL_TREES_MAX },
 	{ "hwcoll_min_nodes", &settings_number, AT(hwcoll.min_nodes), "0", 0,
 	  "Fewest nodes of a job that reserves without asking. 0: no job does.",
 	  0, 131072 },

@@ -22,7 +22,8 @@ static const char *driver_name(const struct core_outside *outside)
 	return core->interconnects.list[outside->driver].driver->name;
 }
 
-static struct fairlead_outside terms(const struct core *core, uint8_t driver)
+struct fairlead_outside core_outside_terms(const struct core *core,
+					   uint8_t driver)
 {
 	const struct interconnect *ic = &core->interconnects.list[driver];
 	struct fairlead_outside terms = { 0 };
@@ -127,11 +128,12 @@ static void on_vanished(void *ctx, const struct outside_item *item)
 	struct job *job = jobs_find(&core->jobs, item->grant_id);
 
 	if (job != NULL && job->state <= JOB_ACTIVE)
-		event_exception(core, job,
-				terms(core, outside->driver).is_loss_fatal
-					? EVENT_SEVERITY_FATAL
-					: EVENT_SEVERITY_WARNING,
-				"its external reservation has vanished");
+		event_exception(
+			core, job,
+			core_outside_terms(core, outside->driver).is_loss_fatal
+				? EVENT_SEVERITY_FATAL
+				: EVENT_SEVERITY_WARNING,
+			"its external reservation has vanished");
 }
 
 static const struct outside_ops table_ops = {
@@ -156,7 +158,7 @@ void core_outside_want(struct core *core, const struct job *job,
 	else
 		outside_want(table, job->grant_id, plan->outside,
 			     plan->is_outside_fatal, core_now_ms(core),
-			     terms(core, job->driver).wait_ms);
+			     core_outside_terms(core, job->driver).wait_ms);
 }
 
 void core_outside_release(struct core *core, const struct job *job)
@@ -170,8 +172,10 @@ const struct outside_table *core_outside_table(const struct core *core,
 {
 	const struct outside_table *table = &core->outsides[driver].table;
 
-	return terms(core, driver).wait_ms > 0 || table->item_count > 0 ? table
-									: NULL;
+	return core_outside_terms(core, driver).wait_ms > 0 ||
+			       table->item_count > 0
+		       ? table
+		       : NULL;
 }
 
 const struct outside_item *core_outside_find(const struct core *core,
@@ -299,7 +303,7 @@ void core_outside_start(struct core *core)
 				 (uint64_t)i << DRIVER_SHIFT | 1;
 		if (core_outside_table(core, i) != NULL)
 			outside_start(table, core_now_ms(core),
-				      terms(core, i).wait_ms);
+				      core_outside_terms(core, i).wait_ms);
 	}
 	if (core->is_rekey_due)
 		core_rekey(core);

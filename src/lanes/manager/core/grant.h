@@ -186,6 +186,9 @@ void core_outside_release(struct core *core, const struct job *job);
 /* The job's, or NULL. */
 const struct outside_item *core_outside_find(const struct core *core,
 					     const struct job *job);
+/* What the interconnect's driver says of them; wait_ms is 0: it has none. */
+struct fairlead_outside core_outside_terms(const struct core *core,
+					   uint8_t driver);
 /* NULL: the interconnect has none, and wants none. */
 const struct outside_table *core_outside_table(const struct core *core,
 					       uint8_t driver);

@@ -172,6 +172,7 @@ json_t *core_view_pools(const struct core *core)
 	json_t *view = memory_have(json_object());
 
 	view_set(view, "pools", pools_json(core, sets_json));
+	view_set(view, "external", view_shares(core));
 	return view;
 }
 

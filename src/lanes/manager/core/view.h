@@ -20,6 +20,7 @@ struct pool_counts view_pool_counts(const struct core *core,
 
 /* {interconnect: its fabric manager, and reservations in numbers} */
 json_t *view_outsides(const struct core *core);
+json_t *view_shares(const struct core *core);
 /* Add the grant's external reservation to its item, where it has one. */
 void view_outside_add(const struct core *core, json_t *item, uint64_t grant_id);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * External reservations, and the fabric managers that give them: in numbers for
- * `status`, one of a grant for `explain`. Their secrets are not in a view.
+ * `status`, what there is to reserve for `pools`, one of a grant for `explain`.
+ * Their secrets are not in a view.
  */
 #include "lanes/manager/core/grant.h"
 #include "lanes/manager/core/view.h"
@@ -107,6 +108,51 @@ json_t *view_outsides(const struct core *core)
 		if (table != NULL)
 			view_set(all, ic->driver->name,
 				 outside_json(core, table));
+	}
+	return all;
+}
+
+/*
+ * So much for each job that the smallest jobs which reserve can fill the system
+ * and all have theirs.
+ */
+static uint64_t fair_share(const struct fairlead_outside *terms, uint64_t nodes)
+{
+	uint64_t share = (uint64_t)terms->total * terms->min_nodes / nodes;
+
+	return share < terms->total ? share : terms->total;
+}
+
+static json_t *share_json(const struct core *core,
+			  const struct fairlead_outside *terms)
+{
+	const uint32_t *counts = core->nodes.counts;
+	uint64_t nodes = (uint64_t)counts[NODE_COUNT_UP] +
+			 counts[NODE_COUNT_DOWN] + counts[NODE_COUNT_LEAVING];
+	json_t *object = memory_have(json_object());
+
+	view_number(object, "per_job", terms->per_job);
+	view_number(object, "min_nodes", terms->min_nodes);
+	view_number(object, "total", terms->total);
+	view_number(object, "jobs", terms->total / terms->per_job);
+	view_number(object, "nodes", nodes);
+	if (terms->min_nodes > 0 && nodes > 0)
+		view_number(object, "recommended", fair_share(terms, nodes));
+	return object;
+}
+
+json_t *view_shares(const struct core *core)
+{
+	json_t *all = memory_have(json_object());
+
+	interconnects_foreach(ic, &core->interconnects)
+	{
+		struct fairlead_outside terms = core_outside_terms(
+			core, (uint8_t)(ic - core->interconnects.list));
+
+		if (terms.wait_ms > 0 && terms.total > 0 && terms.per_job > 0)
+			view_set(all, ic->driver->name,
+				 share_json(core, &terms));
 	}
 	return all;
 }

@@ -128,6 +128,9 @@ static void outside(void *data, struct fairlead_outside *ret_outside)
 
 	ret_outside->wait_ms = FAKE_OUTSIDE_WAIT_MS;
 	ret_outside->is_loss_fatal = state->is_loss_fatal;
+	ret_outside->per_job = 7;
+	ret_outside->total = 4086;
+	ret_outside->min_nodes = 4;
 }
 
 static int pack(void *data, const struct fairlead_pack *pack,

@@ -97,6 +97,13 @@ static void pools_are_sets(void **state)
 	assert_text(view, "pools.fake.vni.free", "1026-1039");
 	assert_text(view, "pools.fake.vni.held", "1024-1025");
 	assert_text(view, "pools.fake.vni.withheld", "");
+	assert_number(view, "external.fake.per_job", 7);
+	assert_number(view, "external.fake.min_nodes", 4);
+	assert_number(view, "external.fake.total", 4086);
+	assert_number(view, "external.fake.jobs", 583);
+	assert_number(view, "external.fake.nodes", 10);
+	assert_number(view, "external.fake.recommended", 1634);
+	assert_null(json_object_get(at(view, "external"), "bare"));
 	json_decref(view);
 }
 
