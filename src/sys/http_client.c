@@ -57,9 +57,19 @@ static void transfer_destroy(struct http_transfer *transfer)
 
 /* --- the end of a request --- */
 
+/* libcurl has limits of its own: for a line of the head, and for the head. */
+static bool is_curl_limit(CURLcode code)
+{
+#if LIBCURL_VERSION_NUM >= 0x080600
+	if (code == CURLE_TOO_LARGE)
+		return true;
+#endif
+	return code == CURLE_OUT_OF_MEMORY;
+}
+
 static int result_of(const struct http_transfer *transfer, CURLcode code)
 {
-	if (transfer->is_too_large)
+	if (transfer->is_too_large || is_curl_limit(code))
 		return -EMSGSIZE;
 	switch (code) {
 	case CURLE_OK:

@@ -45,6 +45,7 @@ static void on_done(void *ctx, uint64_t id,
 	world->end_count++;
 	if (outcome->result < 0) {
 		fuzz_check(strstr(outcome->error.text, SECRET) == NULL);
+		fuzz_check(strchr(outcome->error.text, '\n') == NULL);
 		return;
 	}
 	if (world->is_make) {

@@ -112,6 +112,10 @@ static void detail_get(const struct fabric_manager *manager,
 	*detail = '\0';
 	if (text != NULL && !has_secret(manager, text))
 		snprintf(detail, size, ": %.*s", DETAIL_MAX, text);
+	/* A line of its own could pass for one of ours. */
+	for (; *detail != '\0'; detail++)
+		if (*detail == '\n')
+			*detail = ' ';
 	json_decref(object);
 }
 

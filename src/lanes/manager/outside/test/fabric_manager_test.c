@@ -321,6 +321,16 @@ static void test_no_secret_in_an_error(void **state)
 	assert_non_null(strstr(fixture->text, "answers 400"));
 }
 
+static void test_a_server_text_is_one_line(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fabric_manager_make(fixture->manager, 7, "cl-g12", 23);
+	answer(fixture, 400,
+	       "{\"detail\":\"\\u001b[2Jno\\nhint: \xc3\xa4\\u007f\"}");
+	assert_non_null(strstr(fixture->text, ": ?[2Jno hint: \xc3\xa4?"));
+}
+
 /* --- drop, find, list --- */
 
 static void test_drop(void **state)
@@ -494,6 +504,7 @@ int main(void)
 		TEST(test_make_with_a_bad_answer),
 		TEST(test_make_with_a_token_that_is_too_long),
 		TEST(test_no_secret_in_an_error),
+		TEST(test_a_server_text_is_one_line),
 		TEST(test_drop),
 		TEST(test_find),
 		TEST(test_list),
