@@ -7,7 +7,7 @@
 
 need_others
 cluster_up -N 2 --nics 3 -s slingshot.vni_pool=1024-1031 \
-	-s slingshot.job_netns=/run/netns/job-%g
+	-s slingshot.job_netns=/run/netns/job-%g -s slingshot.exclusive_cp=true
 
 # environment NODE OPTION...: of 'fairlead env', with what an outer job left
 environment() {
@@ -221,6 +221,20 @@ lane=$(reserve jm/outside n0 -o netns)
 expect_exit 1 fairlead apply "$lane"
 expect_error "n0: cannot open the job's network namespace '/run/netns/job-$lane'"
 
+it 'exclusive_cp: communication profiles of its own, also within a network namespace'
+expect_exit 0 fairlead run -N 1 --user $alice -o exclusive_cp -- cxi-lni
+is "$(grep -c allocated <<<"$out")" 3 'LNIs'
+lane=$(reserve jm/profiles n0 -o exclusive_cp,netns)
+on n0 -- ip netns add "job-$lane"
+expect_exit 0 fairlead apply "$lane"
+service=$(service_of n0 cxi1 "$lane")
+expect_exit 0 on n0 -- ip netns exec "job-$lane" cxi-lni --device cxi1 --service "$service"
+expect_exit 1 on n0 --user $alice -- cxi-lni --device cxi1 --service "$service"
+on n0 -- ip netns delete "job-$lane"
+fairlead release "$lane"
+expect_exit 1 reserve jm/wide n0 -o exclusive_cp,vnis=2
+expect_error "'exclusive_cp' is for jobs with one VNI"
+
 it 'classes and limits are the job'"'"'s to lower, never to raise'
 expect_exit 0 fairlead run -N 1 --user $alice -o tcs=LOW_LATENCY \
 	-- printenv SLINGSHOT_TCS
@@ -252,16 +266,16 @@ expect_exit 75 reserve jm/late n0
 expect_error 'failed to reserve 1 VNI \(0 available\)'
 expect_exit 75 fairlead run -N 1 --user $alice -- touch "$work/ran"
 test ! -e "$work/ran"
-is "$(event run/6 exception | gojq -c '.[].severity')" 0 'severity of the exception'
+is "$(event run/7 exception | gojq -c '.[].severity')" 0 'severity of the exception'
 sed -i 's/^\( *\)vni_pool.*/&\n\1reserve_fatal = false/' "$config"
 expect_exit 0 fairlead manager reconfigure
 expect_out 'reserve_fatal: \(default\) -> false'
 expect_exit 0 env SLINGSHOT_VNIS=7 fairlead run -N 2 --user $alice -- \
 	sh -c 'env | grep SLINGSHOT_ || echo cleared'
 is "$(sort <<<"$out" | paste -sd' ')" 'n0.0: cleared n1.0: cleared' 'variables'
-is "$(event run/7 cray-slingshot | gojq -r '.[]["empty-reason"]')" \
+is "$(event run/8 cray-slingshot | gojq -r '.[]["empty-reason"]')" \
 	'failed to reserve 1 VNI (0 available)' 'the reason in its event'
-expect_events run/7 request cray-slingshot applied release
+expect_events run/8 request cray-slingshot applied release
 expect_objects 0 n0 n1
 sed -i '/reserve_fatal/d' "$config"
 expect_exit 0 fairlead manager reconfigure
