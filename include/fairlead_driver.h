@@ -506,6 +506,13 @@ struct fairlead_driver {
 	 * nothing to inherit, and the others are cleared.
 	 */
 	const char *lane_variable;
+	/*
+	 * Optional, both or neither. step_variable differs from step to step:
+	 * launchers set it for the tasks of each step that have step_variable_of,
+	 * and run fairlead-step-clean with the driver's variables after the step.
+	 */
+	const char *step_variable;
+	const char *step_variable_of;
 	/* The event of a lane, as `describe` names it; NULL: the driver's name. */
 	const char *event;
 	const struct fairlead_manager_ops *manager;

@@ -6,9 +6,11 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/system/flux-lib.sh
 . "$(dirname "$0")/flux-lib.sh"
+# shellcheck source=test/system/fm-lib.sh
+. "$(dirname "$0")/fm-lib.sh"
 
 need_flux
-cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1031 -s softfm,slingshot.hwcoll_trees=2
+cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1031 -s softfm,slingshot.hwcoll_trees=4
 flux_up 4
 
 it 'gives a job a lane on every node, and says which in its eventlog'
@@ -171,6 +173,72 @@ is "${ids[1]}" "${ids[0]}" 'on its other node'
 has "${ids[2]}" "^/$(plain "$job")/f[^/]+/f[^/]+$" 'the id two levels inside'
 is "${ids[3]}" "${ids[2]}" 'path of that job'
 is "${ids[4]}" "3/${ids[5]}" 'the id inside a step of Slurm'
+expect_flux_clean 4
+
+inner_batch() { # $work/inner.sh, with trees, into $work/inner.out
+	touch "$work"/{inner,killed}.out
+	chmod 755 "$work/inner.sh"
+	chown "$alice" "$work"/{inner,killed}.out
+	expect_exit 0 fx batch -N2 -o fairlead=hwcoll=on --broker-opts=-Stbon.interface-hint=eth0 \
+		--broker-opts="-Sconf.shell_initrc=$flux/shell.lua" --output="$work/inner.out" "$work/inner.sh"
+	job=$out
+}
+
+it 'HC01 HC03: the trees of a job inside go after it, also when its shell is killed'
+cat >"$work/inner.sh" <<END
+#!/bin/sh
+$libfabric join=0:00:10,0:00:11
+flux run -N2 sh -c '[ \$FLUX_TASK_RANK != 0 ] || $libfabric join=0:00:12,0:00:13; exit 3'
+echo "code \$?"
+until [ -e $work/abort ]; do sleep 0.05; done
+flux run sh -c '$libfabric join=0:00:14,0:00:15 >$work/killed.out; kill -9 \$PPID; exec sleep inf'
+until [ -e $work/stay ]; do sleep 0.05; done
+flux run -N2 sh -c '[ \$FLUX_TASK_RANK != 0 ] || $libfabric join=0:00:16,0:00:17; exec sleep inf'
+END
+are_two() { # steps with trees
+	[ "$(steps | wc -w)" -eq 2 ]
+}
+inner_batch
+outer=/$(plain "$job")
+wait_for grep -q 'code 3' "$work/inner.out"
+wait_for are_steps "$outer"
+have_joined 2 "$work/inner.out"
+touch "$work/abort"
+wait_for have_joined 1 "$work/killed.out"
+wait_for are_steps "$outer"
+touch "$work/stay"
+wait_for are_two
+expect_no_token "$FAIRLEAD_CLUSTER"/*/log/* "$flux"/log/*
+fx cancel "$job"
+await_event "$job" clean
+expect_names ''
+expect_flux_clean 4
+
+it 'HC01: so do those of a job that is in none, if its reservation has not gone before'
+are_patches() { # are_patches COUNT: so far
+	[ "$(grep -c op=patch "$FAIRLEAD_CLUSTER/manager/log/softfm.log")" -eq "$1" ]
+}
+before=$(grep -c op=patch "$FAIRLEAD_CLUSTER/manager/log/softfm.log")
+expect_exit 0 fx run -N2 -o fairlead=hwcoll=on sh -c "[ \$FLUX_TASK_RANK != 0 ] || $libfabric join=0:00:10,0:00:11"
+wait_for are_patches $((before + 1))
+expect_flux_clean 4
+
+it 'HC02: a job does not fail when the fabric manager is down at its end'
+cat >"$work/down" <<END
+#!/bin/sh
+[ \$FLUX_TASK_RANK != 0 ] || $libfabric join=0:00:10,0:00:11
+until [ -e $work/down.now ]; do sleep 0.05; done
+exit 5
+END
+chmod 755 "$work/down"
+submit -N2 -o fairlead=hwcoll=on "$work/down"
+wait_for are_steps "/$(plain "$job")"
+kill_fm
+touch "$work/down.now"
+expect_exit 5 fx job attach "$job"
+lacks "$err" step-clean 'what the user reads'
+fairlead cluster restart softfm
+expect_names ''
 expect_flux_clean 4
 
 it 'what is inherited and not true any more lets no task start'

@@ -3,7 +3,7 @@
 #
 # Who speaks to a software fabric manager in stories: its control, an
 # administrator, and a Slurm with its hpe_slingshot plugin, request by request.
-# shellcheck disable=SC2034  # stories use what is set here
+# shellcheck disable=SC2034,SC2154  # stories use what is set here; lib.sh sets
 
 softfm=$build/src/emu/fm/fairlead-softfm
 dir=$FAIRLEAD_CLUSTER/softfm # of the fabric manager
@@ -30,6 +30,20 @@ expect_names() { # expect_names NAME...
 
 steps() { # the steps that have trees, in a line
 	fm dump | gojq -r '[.jobs[].jobSteps | keys[]] | join(" ")'
+}
+
+are_steps() { # are_steps STEP...: these have trees, and no others
+	[ "$(steps)" = "$*" ]
+}
+
+have_joined() { # have_joined COUNT FILE: so many trees were made, says the file
+	[ "$(grep -c joined "$2")" -eq "$1" ]
+}
+
+expect_no_token() { # expect_no_token FILE...: of a job that is there; nor in an argument
+	fm dump | gojq -r '.jobs[].sessionToken' >"$work/token"
+	[ -s "$work/token" ]
+	! grep -alFf "$work/token" "$@" /proc/[0-9]*/cmdline || fail 'there is a token'
 }
 
 token_of() { # token_of NAME: of a reservation

@@ -230,12 +230,27 @@ flock 9
 fairlead run -N 2 -o hwcoll=on -- "$work/inner" >"$work/inner.out" 2>&1 9>&- &
 inner=$!
 wait_for grep -q made "$work/inner.out"
-is_only_outer() {
-	[ "$(steps)" = 0 ]
-}
-wait_for is_only_outer
+wait_for are_steps 0
 grep -q 'op=patch status=200' "$FAIRLEAD_CLUSTER/manager/log/softfm.log"
-is "$(grep -o joined "$work/inner.out" | wc -l)" 2 'trees that were made'
+have_joined 2 "$work/inner.out"
+
+it 'HC01: so are those of a run that is killed'
+cat >"$work/killed" <<END
+#!/bin/sh
+[ "\$FAIRLEAD_RANK" = 0 ] || exec flock -s $work/go true
+fairlead run --inherit -- sh -c '$libfabric join=0:00:14,0:00:15; kill -9 \$PPID; sleep inf'
+echo killed
+exec flock -s $work/go true
+END
+chmod 755 "$work/killed"
+flock -u 9
+wait "$inner"
+flock 9
+fairlead run -N 2 -o hwcoll=on -- "$work/killed" >"$work/killed.out" 2>&1 9>&- &
+inner=$!
+wait_for grep -q killed "$work/killed.out"
+wait_for are_steps ''
+have_joined 1 "$work/killed.out"
 
 it 'HC04: one by one, where the fabric manager refuses a PATCH to the token'
 flock -u 9
@@ -246,7 +261,7 @@ fm fault op=patch status=403
 fairlead run -N 2 -o hwcoll=on -- "$work/inner" >"$work/inner.out" 2>&1 9>&- &
 inner=$!
 wait_for grep -q made "$work/inner.out"
-wait_for is_only_outer
+wait_for are_steps 0
 grep -q 'op=untree status=200' "$FAIRLEAD_CLUSTER/manager/log/softfm.log"
 flock -u 9
 wait "$inner"
@@ -264,7 +279,7 @@ wait "$inner"
 fm clear
 
 it 'the clean-up says what it cannot do with a name, a time or variables'
-cleaner=$build/src/lanes/plugin/common/fairlead-step-clean
+cleaner=$FAIRLEAD_STEP_CLEAN
 half=(env FI_CXI_COLL_JOB_ID=a FI_CXI_COLL_MCAST_TOKEN=t)
 all=("${half[@]}" FI_CXI_COLL_FABRIC_MGR_URL=https://127.0.0.1:1/fabric/collectives/multicasts)
 expect_exit 0 "$cleaner" # a job without trees

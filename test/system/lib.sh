@@ -43,6 +43,7 @@ softnic=$build/src/emu/cxi/daemon/fairlead-softnic
 fairleadd=$build/src/lanes/daemon/fairleadd
 wire=$root/test/system/wire.py
 PATH=$build/src/lanes/cli:$PATH
+export FAIRLEAD_STEP_CLEAN=$build/src/lanes/driver/slingshot/fairlead-step-clean
 LC_ALL=C
 export PATH LC_ALL
 

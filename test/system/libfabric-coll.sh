@@ -43,7 +43,7 @@ ask() { # ask METHOD URL [BODY]: into $status and $body; 000: no answer
 		status=$(curl --silent --max-time 5 $(verify) --request "$1" --output "$file" \
 			--write-out '%{http_code}' -H Expect: -H 'Accept: application/json' \
 			-H 'Content-Type: application/json' -H 'charset: utf-8' \
-			-H "Authorization: Bearer $FI_CXI_COLL_MCAST_TOKEN" ${3:+--data-binary "$3"} "$2") ||
+			-H @<(printf 'Authorization: Bearer %s' "$FI_CXI_COLL_MCAST_TOKEN") ${3:+--data-binary "$3"} "$2") ||
 			status=000
 		[ "$status" = 409 ] || break
 		sleep 0.1

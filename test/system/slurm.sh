@@ -7,10 +7,12 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/system/slurm-lib.sh
 . "$(dirname "$0")/slurm-lib.sh"
+# shellcheck source=test/system/fm-lib.sh
+. "$(dirname "$0")/fm-lib.sh"
 
 need_slurm
 cluster_up -N 4 --nics 1 -s slingshot.vni_pool=1024-1031 \
-	-s manager.metrics=127.0.0.1:9471 -s softfm,slingshot.hwcoll_trees=2
+	-s manager.metrics=127.0.0.1:9471 -s softfm,slingshot.hwcoll_trees=4
 slurm_up 4
 
 # What a task knows of its lane; fails where its service does not let it in.
@@ -87,6 +89,62 @@ expect_exit 0 as_user "$alice" sbatch -W --parsable -N2 --fairlead=hwcoll=on -o 
 	"$work/steps"
 is "$(grep -v srun "$shared/ids" | tr '\n' ' ')" '4294967291 0 0 1 1 none ' 'ids of steps'
 expect_exit 1 as_user "$alice" srun -N2 printenv FI_CXI_COLL_JOB_STEP_ID
+expect_slurm_clean 4
+
+it 'HC01 HC03: the trees of a step go after it, also of one that aborts or is killed'
+cat >"$work/aborting" <<END
+#!/bin/sh
+$libfabric join=0:00:10,0:00:11
+srun -N2 sh -c '[ \$SLURM_PROCID != 0 ] || $libfabric join=0:00:12,0:00:13; exit 3'
+echo "code \$?"
+until [ -e $shared/abort ]; do sleep 0.05; done
+srun -N2 sh -c '[ \$SLURM_PROCID != 0 ] || $libfabric join=0:00:14,0:00:15; kill -9 \$\$'
+echo "code \$?"
+until [ -e $shared/stay ]; do sleep 0.05; done
+srun -N2 sh -c '[ \$SLURM_PROCID != 0 ] || $libfabric join=0:00:16,0:00:17; exec sleep inf'
+echo "code \$?"
+exec sleep inf
+END
+chmod 755 "$work/aborting"
+expect_exit 0 as_user "$alice" sbatch --parsable -N2 --fairlead=hwcoll=on -o "$shared/trees" \
+	"$work/aborting"
+job=$out
+wait_for grep -q 'code 3' "$shared/trees"
+wait_for are_steps 4294967291
+have_joined 2 "$shared/trees"
+touch "$shared/abort"
+wait_for grep -q 'code 137' "$shared/trees"
+wait_for are_steps 4294967291
+have_joined 3 "$shared/trees"
+touch "$shared/stay"
+wait_for are_steps 2 4294967291
+expect_no_token "$FAIRLEAD_CLUSTER"/*/log/* "$slurm"/log/*
+slurm_client scancel "$job.2"
+wait_for are_steps 4294967291
+slurm_client scancel "$job"
+expect_slurm_clean 4
+expect_names ''
+
+it 'HC02: a step does not fail when the fabric manager is down at its end'
+cat >"$work/down" <<END
+#!/bin/sh
+[ \$SLURM_PROCID != 0 ] || $libfabric join=0:00:10,0:00:11
+until [ -e $shared/down ]; do sleep 0.05; done
+exit 5
+END
+chmod 755 "$work/down"
+{ trap - ERR && as_user "$alice" srun -N2 --fairlead=hwcoll=on "$work/down"; } \
+	>"$work/down.out" 2>&1 3>&- &
+down=$!
+wait_for are_steps 0
+kill_fm
+touch "$shared/down"
+code=0
+wait "$down" || code=$?
+is "$code" 5 'exit code'
+lacks "$(<"$work/down.out")" step-clean 'what srun says'
+fairlead cluster restart softfm
+expect_names ''
 expect_slurm_clean 4
 
 it 'gives none to who is to go without, and touches nothing for it'

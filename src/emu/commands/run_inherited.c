@@ -14,15 +14,9 @@
 #include "base/memory.h"
 #include "lanes/cli/inherit.h"
 #include "emu/cluster/launch.h"
+#include "lanes/driver/driver.h"
 #include "lanes/plugin/common/step_id.h"
-
-#define STEP "FI_CXI_COLL_JOB_STEP_ID"
-
-/* Installed, and built. */
-static const char *const cleaners[] = {
-	"fairlead-step-clean",
-	"../../lanes/plugin/common/fairlead-step-clean",
-};
+#include "lanes/plugin/common/step_watch.h"
 
 struct tasks {
 	struct cli *cli;
@@ -49,42 +43,42 @@ static void set_number(const char *name, uint64_t number)
 	setenv(name, text, 1);
 }
 
-/*
- * The step of this run: that of the outer job, and what no other run in it has.
- * Nothing where the job has no multicast trees.
- */
-static void step_set(json_t *variables)
+static const char *variable_get(void *arg, const char *name)
 {
-	const char *outer = getenv(STEP);
-	char runner[24], step[STEP_ID_MAX];
-
-	if (!json_is_string(json_object_get(variables, "FI_CXI_COLL_JOB_ID")))
-		return;
-	snprintf(runner, sizeof(runner), "%ld", (long)getpid());
-	step_id_make(outer != NULL ? outer : "0", runner, step);
-	memory_check(json_object_set_new(variables, STEP,
-					 memory_have(json_string(step))));
+	return json_string_value(json_object_get(arg, name));
 }
 
-/* Delete the trees that the tasks have left, in the background. */
-static void step_clean(const json_t *variables)
+static bool is_set(void *arg, const char *name)
 {
-	const char *step = json_string_value(json_object_get(variables, STEP));
-	char own[4096];
-	ssize_t size = readlink("/proc/self/exe", own, sizeof(own) - 1);
+	return variable_get(arg, name) != NULL;
+}
 
-	if (size < 0 || step == NULL || fork() != 0)
+/*
+ * The step of this run: that of the outer job, and what no other run in it has.
+ * Nothing where the lane has none.
+ */
+static void step_begin(struct cli *cli, json_t *variables)
+{
+	const struct fairlead_driver *driver =
+		driver_of_steps(is_set, variables);
+	char runner[24], step[STEP_ID_MAX];
+	const char *outer;
+	int result;
+
+	if (!driver)
 		return;
-	own[size] = '\0';
-	*strrchr(own, '/') = '\0';
-	setsid();
-	for (size_t i = 0; i < sizeof(cleaners) / sizeof(cleaners[0]); i++) {
-		_auto_(freep) char *path =
-			memory_format("%s/%s", own, cleaners[i]);
-
-		execl(path, path, "--step", step, (char *)NULL);
-	}
-	_exit(EXIT_CANNOT_RUN);
+	outer = getenv(driver->step_variable);
+	snprintf(runner, sizeof(runner), "%ld", (long)getpid());
+	step_id_make(outer != NULL ? outer : "0", runner, step);
+	memory_check(json_object_set_new(variables, driver->step_variable,
+					 memory_have(json_string(step))));
+	result = step_watch(driver, variable_get, variables);
+	if (result < 0)
+		fprintf(cli->err,
+			"fairlead: warning: multicast trees of these tasks "
+			"stay until the job ends: cannot start "
+			"fairlead-step-clean: %s\n",
+			strerror(-result));
 }
 
 /* In the task. It does not outlive who waits for it. */
@@ -235,11 +229,9 @@ int run_inherited(struct cli *cli)
 				"pass on");
 	if (code != EXIT_DONE)
 		return code;
-	step_set(variables);
+	step_begin(cli, variables);
 	pids = memory_array(count, sizeof(*pids));
 	tasks.pids = pids;
 	tasks.count = count;
-	code = run_all(&tasks);
-	step_clean(variables);
-	return code;
+	return run_all(&tasks);
 }

@@ -66,6 +66,16 @@ void driver_visit_inherited(bool (*is_there)(void *arg, const char *name),
 			visit_all(driver_table[i], visit, arg);
 }
 
+const struct fairlead_driver *driver_of_steps(
+	bool (*is_there)(void *arg, const char *name), void *arg)
+{
+	for (size_t i = 0; driver_table[i]; i++)
+		if (driver_table[i]->step_variable_of &&
+		    is_there(arg, driver_table[i]->step_variable_of))
+			return driver_table[i];
+	return NULL;
+}
+
 const char *driver_event(const char *name)
 {
 	const struct fairlead_driver *driver = driver_find(name);

@@ -29,6 +29,12 @@ void driver_visit_variables(bool (*is_there)(void *arg, const char *name),
 void driver_visit_inherited(bool (*is_there)(void *arg, const char *name),
 			    void (*visit)(void *arg, const char *name),
 			    void *arg);
+/*
+ * The driver whose step_variable the tasks of a step need, by the variables
+ * that they have; NULL: none.
+ */
+const struct fairlead_driver *driver_of_steps(
+	bool (*is_there)(void *arg, const char *name), void *arg);
 /* The event of a lane on that interconnect; an unknown name is its own. */
 const char *driver_event(const char *name);
 /*

@@ -125,7 +125,7 @@ static const char *const *names_of(const struct fairlead_record *record)
 
 	if (record->size > sizeof(record->bytes) || record->size == 0 ||
 	    record->bytes[record->size - 1] != '\0' ||
-	    variables_get(record, "FI_CXI_COLL_JOB_ID") == NULL)
+	    variables_get(record, HWCOLL_JOB) == NULL)
 		return plain;
 	return variables_get(record, HWCOLL_CACERT) == NULL ? trees : all;
 }

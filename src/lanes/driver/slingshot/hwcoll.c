@@ -128,7 +128,7 @@ int hwcoll_pack(const struct hwcoll_settings *settings,
 				 "the reservation of multicast trees has no "
 				 "token");
 	snprintf(url, sizeof(url), "%s" MULTICAST_PATH, settings->url);
-	add(&writer, "FI_CXI_COLL_JOB_ID", name, (size_t)(token - name));
+	add(&writer, HWCOLL_JOB, name, (size_t)(token - name));
 	token++;
 	add(&writer, "FI_CXI_COLL_MCAST_TOKEN", token,
 	    pack->outside_size - (size_t)(token - name));

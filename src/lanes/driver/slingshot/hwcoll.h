@@ -70,10 +70,10 @@ int hwcoll_pack(const struct hwcoll_settings *settings,
 		struct fairlead_error *ret_error);
 
 /* The variables of a record with a reservation, after those of every lane. */
-#define HWCOLL_VARIABLES                                                 \
-	"FI_CXI_COLL_JOB_ID", "FI_CXI_COLL_MCAST_TOKEN",                 \
-		"FI_CXI_COLL_FABRIC_MGR_URL", "FI_CXI_HWCOLL_MIN_NODES", \
-		"FI_CXI_HWCOLL_ADDRS_PER_JOB"
+#define HWCOLL_JOB "FI_CXI_COLL_JOB_ID"
+#define HWCOLL_VARIABLES                                                     \
+	HWCOLL_JOB, "FI_CXI_COLL_MCAST_TOKEN", "FI_CXI_COLL_FABRIC_MGR_URL", \
+		"FI_CXI_HWCOLL_MIN_NODES", "FI_CXI_HWCOLL_ADDRS_PER_JOB"
 /* Of those where it is set. */
 #define HWCOLL_CACERT "FI_CXI_COLL_FABRIC_MGR_CACERT"
 /* Of each step: its launcher sets it. */

@@ -19,6 +19,8 @@ const struct fairlead_driver slingshot_driver = {
 	.settings = &slingshot_settings,
 	.variables = slingshot_variables,
 	.lane_variable = "SLINGSHOT_VNIS",
+	.step_variable = HWCOLL_STEP,
+	.step_variable_of = HWCOLL_JOB,
 	.event = SLINGSHOT_EVENT,
 	.manager = &slingshot_manager_ops,
 #ifndef DRIVER_WITHOUT_NODE

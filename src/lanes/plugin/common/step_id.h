@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The name of a step at the fabric manager, which keeps a job's multicast trees
- * by it. Launchers set it for the tasks of each step whose job has a
- * reservation of trees: libfabric has one name for all steps without. Pure.
+ * The name of a step outside the nodes: a fabric manager keeps a job's multicast
+ * trees by it. Launchers set it for the tasks of each step, in the variable that
+ * the driver names (driver_of_steps()). Pure.
  */
 #pragma once
-
-/* A job with a reservation has the first; its launcher sets the second. */
-#define STEP_ID_RESERVATION "FI_CXI_COLL_JOB_ID"
-#define STEP_ID_VARIABLE    "FI_CXI_COLL_JOB_STEP_ID"
 
 /* With its zero. */
 #define STEP_ID_MAX 256

@@ -36,6 +36,7 @@
 #include "fairlead.h"
 #include "lanes/driver/driver.h"
 #include "lanes/plugin/common/step_id.h"
+#include "lanes/plugin/common/step_watch.h"
 #include "lanes/plugin/flux/inside.h"
 #include "lanes/plugin/flux/names.h"
 #include "lanes/plugin/flux/request.h"
@@ -47,6 +48,7 @@ struct shell {
 	flux_shell_t *shell;
 	flux_t *h;
 	flux_jobid_t id;
+	int rank; /* of the job's shells */
 	enum lane_expectation otherwise;
 	const char *submitter;
 	const char *jobs_dir;    /* NULL: the library's own */
@@ -70,10 +72,17 @@ static void clear(struct shell *shell)
 	driver_visit_variables(is_in_job, unset, shell->shell);
 }
 
-/* Of a job whose lane has a reservation of multicast trees. */
-static void set_step_id(struct shell *shell, const char *outer)
+static const char *get_variable(void *arg, const char *name)
+{
+	return flux_shell_getenv(arg, name);
+}
+
+/* Of a job whose lane has multicast trees, which go after it. */
+static void step_begin(struct shell *shell,
+		       const struct fairlead_driver *driver, const char *outer)
 {
 	char path[64] = "/", text[STEP_ID_MAX];
+	int result;
 
 	if (flux_job_id_encode(shell->id, "f58plain", path + 1,
 			       sizeof(path) - 1) < 0)
@@ -82,17 +91,24 @@ static void set_step_id(struct shell *shell, const char *outer)
 	if (!outer)
 		outer = flux_attr_get(shell->h, "jobid-path");
 	step_id_make(outer, path, text);
-	flux_shell_setenvf(shell->shell, 1, STEP_ID_VARIABLE, "%s", text);
+	flux_shell_setenvf(shell->shell, 1, driver->step_variable, "%s", text);
+	if (shell->rank != 0)
+		return;
+	result = step_watch(driver, get_variable, shell->shell);
+	if (result < 0)
+		shell_warn("multicast trees of these tasks stay until the job "
+			   "outside ends: cannot start fairlead-step-clean: %s",
+			   strerror(-result));
 }
 
 /*
- * Variables by name, null for one that is to be cleared: instead of others.
- * outer: id of the step that we are inside of, or NULL.
+ * Variables by name, null for one that is to be cleared: instead of others. One
+ * may be the id of the step that we are inside of.
  */
-static void take_over(struct shell *shell, const json_t *found,
-		      const char *outer)
+static void take_over(struct shell *shell, const json_t *found, bool is_inside)
 {
-	const char *name;
+	const struct fairlead_driver *driver;
+	const char *name, *outer = NULL;
 	json_t *value;
 
 	clear(shell);
@@ -102,8 +118,12 @@ static void take_over(struct shell *shell, const json_t *found,
 					   json_string_value(value));
 		else
 			flux_shell_unsetenv(shell->shell, name);
-	if (json_is_string(json_object_get(found, STEP_ID_RESERVATION)))
-		set_step_id(shell, outer);
+	driver = driver_of_steps(is_in_job, shell->shell);
+	if (driver && is_inside)
+		outer = json_string_value(
+			json_object_get(found, driver->step_variable));
+	if (driver)
+		step_begin(shell, driver, outer);
 }
 
 /* --- reservation --- */
@@ -154,7 +174,7 @@ static bool reserve(struct shell *shell, bool may_have_lane)
 			  "no task starts on this node without the job's lane: "
 			  "%s; see 'fairlead explain %s/%s'",
 			  error.text, shell->submitter, job);
-	take_over(shell, found, NULL);
+	take_over(shell, found, false);
 	json_decref(found);
 	shell_debug("the environment is that of the job's lane");
 	return true;
@@ -310,9 +330,7 @@ static bool inherit(struct shell *shell, json_t *broker)
 
 	if (is_inherited) {
 		check_inherited(shell, found);
-		take_over(shell, found,
-			  json_string_value(
-				  json_object_get(found, STEP_ID_VARIABLE)));
+		take_over(shell, found, true);
 		shell_debug("the environment is that of the broker");
 	}
 	json_decref(found);
@@ -389,7 +407,8 @@ static int on_init(flux_plugin_t *p, const char *topic, flux_plugin_arg_t *args,
 	read_request(shell.shell, &request);
 	if (request.kind == LANE_REQUEST_OFF)
 		return 0;
-	if (flux_shell_info_unpack(shell.shell, "{s:I}", "jobid", &id) < 0)
+	if (flux_shell_info_unpack(shell.shell, "{s:I s:i}", "jobid", &id,
+				   "rank", &shell.rank) < 0)
 		shell_die_errno(1, "the job's id is not known");
 	shell.id = (flux_jobid_t)id;
 	if (request.kind == LANE_REQUEST_NONE)

@@ -51,8 +51,9 @@
 #include "base/error.h"
 #include "fairlead.h"
 #include "fairlead_driver.h"
+#include "lanes/driver/driver.h"
 #include "lanes/plugin/common/job_options.h"
-#include "lanes/plugin/common/step_id.h"
+#include "lanes/plugin/common/step_watch.h"
 #include "lanes/plugin/slurm/arguments.h"
 #include "lanes/plugin/slurm/lane.h"
 
@@ -149,8 +150,8 @@ int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
 struct spank_change {
 	spank_t spank;
 	bool is_refused;
-	bool has_trees;     /* a reservation of multicast trees */
-	spank_err_t result; /* of the first that failed */
+	spank_err_t result;              /* of the first that failed */
+	char value[FAIRLEAD_RECORD_MAX]; /* of the last that was read */
 };
 
 static void change_variable(void *arg, const char *name, const char *value)
@@ -162,26 +163,55 @@ static void change_variable(void *arg, const char *name, const char *value)
 		result = spank_setenv(change->spank, name, value, 1);
 	else
 		result = spank_unsetenv(change->spank, name);
-	if (value && strcmp(name, STEP_ID_RESERVATION) == 0)
-		change->has_trees = !change->is_refused;
 	if (change->result == ESPANK_SUCCESS)
 		change->result = result;
 }
 
-/* All steps of a heterogeneous job are counted together, by Slurm. */
-static int set_step_id(struct spank_change *change,
-		       struct fairlead_error *ret_error)
+static const char *get_variable(void *arg, const char *name)
 {
-	char digits[16];
-	uint32_t id = 0;
-	spank_err_t result = spank_get_item(change->spank, S_JOB_STEPID, &id);
+	struct spank_change *change = arg;
 
+	return spank_getenv(change->spank, name, change->value,
+			    sizeof(change->value)) == ESPANK_SUCCESS
+		       ? change->value
+		       : NULL;
+}
+
+static bool is_set(void *arg, const char *name)
+{
+	return get_variable(arg, name) != NULL;
+}
+
+/*
+ * A step with multicast trees has an id, and a clean-up on its first node. All
+ * steps of a heterogeneous job are counted together, by Slurm.
+ */
+static int begin_step(struct spank_change *change,
+		      struct fairlead_error *ret_error)
+{
+	const struct fairlead_driver *driver = driver_of_steps(is_set, change);
+	char digits[16];
+	uint32_t id = 0, node = 0;
+	spank_err_t result;
+	int code;
+
+	if (!driver)
+		return 0;
+	result = spank_get_item(change->spank, S_JOB_STEPID, &id);
+	if (result == ESPANK_SUCCESS)
+		result = spank_get_item(change->spank, S_JOB_NODEID, &node);
 	if (result != ESPANK_SUCCESS)
 		return error_set(ret_error, -EIO,
 				 "Slurm does not say which step this is: %s",
 				 spank_strerror(result));
 	snprintf(digits, sizeof(digits), "%" PRIu32, id);
-	change_variable(change, STEP_ID_VARIABLE, digits);
+	change_variable(change, driver->step_variable, digits);
+	code = node == 0 ? step_watch(driver, get_variable, change) : 0;
+	if (code < 0)
+		slurm_spank_log("fairlead: warning: multicast trees of this "
+				"step stay until the job ends: cannot start "
+				"fairlead-step-clean: %s",
+				strerror(-code));
 	return 0;
 }
 
@@ -207,8 +237,8 @@ static int read_lane(struct spank_change *change,
 					  arguments->submitter, digits, -1, uid,
 					  change_variable, change, ret_error);
 	}
-	if (result == 0 && change->has_trees)
-		result = set_step_id(change, ret_error);
+	if (result == 0 && !change->is_refused)
+		result = begin_step(change, ret_error);
 	if (result == 0 && change->result != ESPANK_SUCCESS)
 		result = error_set(ret_error, -EIO,
 				   "cannot change the tasks' environment: %s",

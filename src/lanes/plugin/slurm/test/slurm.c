@@ -97,6 +97,9 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
 		}
 		*va_arg(args, uint32_t *) = fake->step_id;
 		break;
+	case S_JOB_NODEID:
+		*va_arg(args, uint32_t *) = fake->node;
+		break;
 	case S_TASK_ID:
 		*va_arg(args, int *) = fake->task;
 		break;
@@ -110,11 +113,17 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...)
 spank_err_t spank_getenv(spank_t spank, const char *name, char *buffer,
 			 int size)
 {
-	assert(spank == fake && strcmp(name, "SLURM_JOB_ID") == 0);
+	const struct fake_variable *variable = fake_variable(name);
+	const char *text =
+		variable && variable->is_set ? variable->value : NULL;
+
+	assert(spank == fake);
 	fake->call_count++;
-	if (!fake->job_id_text)
+	if (strcmp(name, "SLURM_JOB_ID") == 0)
+		text = fake->job_id_text;
+	if (!text)
 		return ESPANK_ENV_NOEXIST;
-	return snprintf(buffer, (size_t)size, "%s", fake->job_id_text) < size
+	return snprintf(buffer, (size_t)size, "%s", text) < size
 		       ? ESPANK_SUCCESS
 		       : ESPANK_NOSPACE;
 }

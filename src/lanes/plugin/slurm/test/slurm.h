@@ -24,7 +24,7 @@ struct fake_variable {
 /* Shared with tasks, which are forked. */
 struct spank_handle {
 	spank_context_t context;
-	uint32_t job_id, step_id;
+	uint32_t job_id, step_id, node;
 	uid_t uid;
 	int task;
 	const char *job_id_text;  /* the step's SLURM_JOB_ID; NULL: none */

@@ -129,6 +129,7 @@ static void HT06_a_step_of_a_job_with_trees_has_its_own_id(void **state)
 	static const char *const texts[] = { "0", "7", "4294967291" };
 	struct bed *bed = *state;
 
+	assert_int_equal(setenv("FAIRLEAD_STEP_CLEAN", "/bin/true", 1), 0);
 	write_file(bed, "17", TREES, 0600);
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
 		bed_start(bed, S_CTX_REMOTE);
@@ -137,6 +138,25 @@ static void HT06_a_step_of_a_job_with_trees_has_its_own_id(void **state)
 		expect_variable("FI_CXI_COLL_JOB_STEP_ID", texts[i]);
 		assert_int_equal(task(bed, 0), TASK_RUNS);
 	}
+}
+
+static void HC02_tasks_run_where_no_clean_up_can_be_started(void **state)
+{
+	struct bed *bed = *state;
+
+	write_file(bed, "17", TREES, 0600);
+	assert_int_equal(setenv("FAIRLEAD_STEP_CLEAN", "/none", 1), 0);
+	bed_start(bed, S_CTX_REMOTE);
+	step_begin(bed, NULL);
+	expect_said("warning: multicast trees of this step stay until the job "
+		    "ends: cannot start fairlead-step-clean: No such file");
+	assert_int_equal(task(bed, 0), TASK_RUNS);
+	/* It is the first node's. */
+	bed_start(bed, S_CTX_REMOTE);
+	fake->node = 1;
+	step_begin(bed, NULL);
+	assert_string_equal(fake->said, "");
+	assert_int_equal(task(bed, 0), TASK_RUNS);
 }
 
 static void HT08_a_step_without_its_jobs_trees_has_no_id(void **state)
@@ -332,6 +352,7 @@ int main(int argc, char **argv)
 		TEST(who_asks_for_nothing_is_not_touched),
 		TEST(a_step_may_go_without_its_jobs_lane),
 		TEST(HT06_a_step_of_a_job_with_trees_has_its_own_id),
+		TEST(HC02_tasks_run_where_no_clean_up_can_be_started),
 		TEST(HT08_a_step_without_its_jobs_trees_has_no_id),
 		TEST(HT06_no_task_has_trees_under_no_id),
 		TEST(a_wrong_file_ends_tasks_whatever_was_asked_for),

@@ -2,9 +2,9 @@
 /*
  * fairlead-step-clean: delete the multicast trees of a step, with the token of
  * its job. Launchers run it at the end of each step and of each inner job,
- * since programs leave their trees behind. It reads the job's variables, so
- * that the token is in no argument, and ends in time whatever the fabric
- * manager does.
+ * since programs leave their trees behind (lanes/plugin/common/step_watch.h).
+ * It reads the job's variables, so that the token is in no argument, and ends
+ * in time whatever the fabric manager does.
  *
  * One PATCH is enough, if the fabric manager allows it to the token; else the
  * trees are read and deleted one by one.
@@ -13,11 +13,15 @@
 #include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/memory.h"
@@ -29,10 +33,13 @@
 #define EXIT_USAGE        2
 
 static const char usage[] =
-	"usage: fairlead-step-clean [--step ID] [--timeout SECONDS]\n"
+	"usage: fairlead-step-clean [--step ID] [--timeout SECONDS] [--wait]\n"
 	"\n"
 	"Deletes the multicast trees of a step: FI_CXI_COLL_JOB_STEP_ID, or "
-	"--step.\n";
+	"--step.\n"
+	"--wait: once standard input ends; errors go to the system's log.\n";
+
+static bool is_logged; /* there is nobody to read errors */
 
 struct cleaning {
 	CURL *easy;
@@ -43,6 +50,22 @@ struct cleaning {
 	struct writer reply;
 	long status;
 };
+
+__attribute__((format(printf, 1, 2))) static void report(const char *format,
+							 ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (is_logged) {
+		vsyslog(LOG_WARNING, format, args);
+	} else {
+		fputs("fairlead-step-clean: ", stderr);
+		vfprintf(stderr, format, args);
+		fputc('\n', stderr);
+	}
+	va_end(args);
+}
 
 static time_t now_s(void)
 {
@@ -75,7 +98,7 @@ static bool ask(struct cleaning *cleaning, const char *method, const char *url,
 	cleaning->reply = (struct writer){ 0 };
 	cleaning->status = 0;
 	if (left_s <= 0) {
-		fprintf(stderr, "fairlead-step-clean: no time is left\n");
+		report("no time is left");
 		return false;
 	}
 	curl_easy_setopt(easy, CURLOPT_URL, url);
@@ -87,8 +110,7 @@ static bool ask(struct cleaning *cleaning, const char *method, const char *url,
 	code = curl_easy_perform(easy);
 	memory_check(cleaning->reply.result);
 	if (code != CURLE_OK) {
-		fprintf(stderr, "fairlead-step-clean: no answer from %s: %s\n",
-			url, curl_easy_strerror(code));
+		report("no answer from %s: %s", url, curl_easy_strerror(code));
 		return false;
 	}
 	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &cleaning->status);
@@ -103,10 +125,8 @@ static bool is_done(const struct cleaning *cleaning)
 
 static bool fail(const struct cleaning *cleaning, const char *what)
 {
-	fprintf(stderr,
-		"fairlead-step-clean: cannot %s of step '%s' of '%s': the "
-		"fabric manager answers %ld\n",
-		what, cleaning->step, cleaning->job, cleaning->status);
+	report("cannot %s of step '%s' of '%s': the fabric manager answers %ld",
+	       what, cleaning->step, cleaning->job, cleaning->status);
 	return false;
 }
 
@@ -119,6 +139,9 @@ static bool trees_delete(struct cleaning *cleaning, const char *job_url)
 
 	if (!ask(cleaning, "GET", job_url, NULL))
 		return false;
+	/* The job has ended: its trees went with its token. */
+	if (is_logged && cleaning->status == 401)
+		return true;
 	if (!is_done(cleaning))
 		return fail(cleaning, "read the trees");
 	document = json_loadb((const char *)cleaning->reply.data,
@@ -149,8 +172,7 @@ static bool clean(struct cleaning *cleaning)
 	bool is_good;
 
 	if (patch == NULL) {
-		fprintf(stderr,
-			"fairlead-step-clean: the step's name is not UTF-8\n");
+		report("the step's name is not UTF-8");
 		free(job_url);
 		return false;
 	}
@@ -175,6 +197,7 @@ static void prepare(struct cleaning *cleaning, const char *ca)
 	char *bearer =
 		memory_format("Authorization: Bearer %s", cleaning->token);
 	CURL *easy = memory_have(curl_easy_init());
+	struct stat status;
 
 	header_add(cleaning, bearer);
 	header_add(cleaning, "Content-Type: application/json");
@@ -187,8 +210,14 @@ static void prepare(struct cleaning *cleaning, const char *ca)
 	curl_easy_setopt(easy, CURLOPT_PROXY, "");
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, cleaning);
+	/* As libfabric takes it, but that the server is always verified. */
 	if (ca != NULL && ca[0] == '/')
-		curl_easy_setopt(easy, CURLOPT_CAINFO, ca);
+		curl_easy_setopt(easy,
+				 stat(ca, &status) == 0 &&
+						 S_ISDIR(status.st_mode)
+					 ? CURLOPT_CAPATH
+					 : CURLOPT_CAINFO,
+				 ca);
 }
 
 static bool is_url(const char *url)
@@ -215,9 +244,8 @@ static int run(const char *step, long timeout_s)
 	if (cleaning.job == NULL || cleaning.token == NULL ||
 	    cleaning.url == NULL || cleaning.step == NULL ||
 	    !is_url(cleaning.url)) {
-		fprintf(stderr,
-			"fairlead-step-clean: the variables FI_CXI_COLL_* of "
-			"the job are not complete, or not an https URL\n");
+		report("the variables FI_CXI_COLL_* of the job are not "
+		       "complete, or not an https URL");
 		return EXIT_FAILURE;
 	}
 	curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -230,22 +258,37 @@ static int run(const char *step, long timeout_s)
 	return is_good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* The launcher keeps the other end, and ends with the step. */
+static void wait_for_end(void)
+{
+	char byte;
+
+	is_logged = true;
+	openlog("fairlead-step-clean", LOG_PID, LOG_USER);
+	while (read(STDIN_FILENO, &byte, 1) > 0 || errno == EINTR)
+		errno = 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "step", required_argument, NULL, 's' },
 		{ "timeout", required_argument, NULL, 't' },
+		{ "wait", no_argument, NULL, 'w' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	const char *step = NULL;
 	long timeout_s = TIMEOUT_DEFAULT_S;
 	char *end = NULL;
+	bool is_waiting = false;
 	int id;
 
 	while ((id = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
 		if (id == 's') {
 			step = optarg;
+		} else if (id == 'w') {
+			is_waiting = true;
 		} else if (id == 't') {
 			timeout_s = strtol(optarg, &end, 10);
 			if (*optarg == '\0' || *end != '\0' || timeout_s < 1 ||
@@ -261,5 +304,7 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return EXIT_USAGE;
 	}
+	if (is_waiting)
+		wait_for_end();
 	return run(step, timeout_s);
 }
