@@ -96,7 +96,7 @@ for mode in 'list utf8' 'list endless-body' 'list bomb' 'token line' 'token endl
 done
 
 it 'the clean-up of a step ends in time, and says why without the token'
-cleaner=$build/src/lanes/plugin/common/fairlead-step-clean
+cleaner=$FAIRLEAD_STEP_CLEAN
 for mode in patch\ {endless-body,endless-headers,endless-header,slow,short,no-http,redirect,echo} \
 	get\ {endless-body,bomb,deep,types,utf8,silent,echo}; do
 	echo "$mode" >"$work/mode"
