@@ -64,7 +64,7 @@ static void settings_are_checked(void **state)
 	}
 }
 
-static void what_the_settings_mean_is_told(void **state)
+static void the_terms_are_those_of_the_settings(void **state)
 {
 	const struct fairlead_setting list[] = {
 		{ "hwcoll_url", "https://fm:8443/apis", 1 },
@@ -77,28 +77,28 @@ static void what_the_settings_mean_is_told(void **state)
 		{ "hwcoll_wait", "3", 8 },
 		{ "hwcoll_loss_is_fatal", "false", 9 },
 	};
-	struct fairlead_outside told;
+	struct fairlead_outside terms;
 	struct fairlead_error error;
 	void *data = NULL;
 
 	assert_int_equal(ops->configure(NULL, 0, &data, &error), 0);
-	ops->outside(data, &told);
-	assert_int_equal(told.wait_ms, 0); /* without a URL there are none */
-	assert_null(told.url);
+	ops->outside(data, &terms);
+	assert_int_equal(terms.wait_ms, 0); /* without a URL there are none */
+	assert_null(terms.url);
 	ops->destroy(data);
 	assert_int_equal(ops->configure(list, 9, &data, &error), 0);
-	ops->outside(data, &told);
-	assert_string_equal(told.url, "https://fm:8443/apis");
-	assert_string_equal(told.auth, "basic");
-	assert_string_equal(told.credentials, "/etc/fm");
-	assert_string_equal(told.ca, "/etc/ca.pem");
-	assert_string_equal(told.prefix, "cl.1");
-	assert_int_equal(told.wait_ms, 3000);
-	assert_int_equal(told.timeout_ms, 10000);
-	assert_false(told.is_loss_fatal);
-	assert_int_equal(told.per_job, 23);
-	assert_int_equal(told.total, 4086);
-	assert_int_equal(told.min_nodes, 64);
+	ops->outside(data, &terms);
+	assert_string_equal(terms.url, "https://fm:8443/apis");
+	assert_string_equal(terms.auth, "basic");
+	assert_string_equal(terms.credentials, "/etc/fm");
+	assert_string_equal(terms.ca, "/etc/ca.pem");
+	assert_string_equal(terms.prefix, "cl.1");
+	assert_int_equal(terms.wait_ms, 3000);
+	assert_int_equal(terms.timeout_ms, 10000);
+	assert_false(terms.is_loss_fatal);
+	assert_int_equal(terms.per_job, 23);
+	assert_int_equal(terms.total, 4086);
+	assert_int_equal(terms.min_nodes, 64);
 	ops->destroy(data);
 }
 
@@ -143,7 +143,7 @@ static void a_job_asks_declines_or_is_large(void **state)
 	assert_plan(&asked_only, NULL, 100000, "", "");
 	assert_plan(&asked_only, "on", 2, "23", "");
 	assert_plan(&none, NULL, 64, "", "");
-	/* Who asks for what cannot be had is told. */
+	/* Who asks for what cannot be had is terms. */
 	assert_plan(&none, "on", 64, "23", "has no fabric manager");
 	assert_plan(&site, "on", 1, "23", "a job of one node");
 	assert_plan(&site, "24", 64, "24", "more trees than this site gives");
@@ -211,7 +211,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(settings_are_checked),
-		cmocka_unit_test(what_the_settings_mean_is_told),
+		cmocka_unit_test(the_terms_are_those_of_the_settings),
 		cmocka_unit_test(a_job_asks_declines_or_is_large),
 		cmocka_unit_test(wrong_options_are_refused),
 		cmocka_unit_test(variables_are_packed),
