@@ -98,6 +98,7 @@ static const char *const expected[] = {
 	"check:nodes",
 	"check:nothing-left",
 	"check:owner-only",
+	"check:order",
 	"check:outside",
 	"check:pool",
 	"check:program",
@@ -108,6 +109,7 @@ static const char *const expected[] = {
 	"check:service-gone",
 	"check:service-made",
 	"check:token",
+	"check:vanished",
 	"check:wait",
 	"check:withheld",
 	/* what clients did */

@@ -37,6 +37,7 @@ struct reservation {
 	uint64_t grant_id; /* 0: another client has made it */
 	char token[FMSIM_TOKEN_MAX + 1];
 	bool is_there;
+	bool is_forgotten;
 	struct reservation *prev, *next;
 };
 
@@ -169,15 +170,34 @@ static void others_act(struct fmsim *fmsim)
 	}
 }
 
-static void forget(struct fmsim *fmsim)
+void fmsim_forget(struct fmsim *fmsim)
 {
 	struct reservation *reservation;
 	bool is_all = percent(fmsim, 30);
 
 	coverage_hit(fmsim->world->coverage, is_all ? "fault:outside-restart"
 						    : "fault:outside-forgets");
-	DL_FOREACH (fmsim->list, reservation)
-		reservation->is_there &= !is_all && percent(fmsim, 70);
+	DL_FOREACH (fmsim->list, reservation) {
+		if (!reservation->is_there || (!is_all && percent(fmsim, 70)))
+			continue;
+		reservation->is_there = false;
+		reservation->is_forgotten = true;
+	}
+}
+
+unsigned int fmsim_fate(const struct fmsim *fmsim, uint64_t grant_id)
+{
+	const struct reservation *reservation;
+	unsigned int fate = 0;
+
+	DL_FOREACH (fmsim->list, reservation) {
+		if (reservation->grant_id != grant_id)
+			continue;
+		fate &= ~FMSIM_IS_FORGOTTEN; /* a late request made it again */
+		fate |= reservation->is_there ? 0 : FMSIM_WAS_GONE;
+		fate |= reservation->is_forgotten ? FMSIM_IS_FORGOTTEN : 0;
+	}
+	return fate;
 }
 
 static void on_mood(void *ctx)
@@ -197,7 +217,7 @@ static void on_mood(void *ctx)
 	world_trace(fmsim->world, "the fabric manager is %s",
 		    names[fmsim->mood]);
 	if (percent(fmsim, 10))
-		forget(fmsim);
+		fmsim_forget(fmsim);
 	others_act(fmsim);
 	fmsim->mood_event =
 		sim_queue_add(fmsim->world->queue, last_ms, on_mood, fmsim);
@@ -254,7 +274,7 @@ static void drop(struct fmsim *fmsim, struct call *call)
 static void list(struct fmsim *fmsim, struct call *call)
 {
 	const struct reservation *reservation;
-	bool is_cut = fmsim->mood != MOOD_WELL && percent(fmsim, 60);
+	bool is_cut = fmsim->mood_event != 0 && percent(fmsim, 70);
 	size_t count = 0;
 
 	DL_COUNT(fmsim->list, reservation, count);
@@ -434,6 +454,11 @@ void fmsim_heal(struct fmsim *fmsim)
 	sim_queue_cancel(fmsim->world->queue, fmsim->mood_event);
 	fmsim->mood_event = 0;
 	fmsim->mood = MOOD_WELL;
+}
+
+void fmsim_break(struct fmsim *fmsim)
+{
+	fmsim->mood = percent(fmsim, 50) ? MOOD_DOWN : MOOD_HANGS;
 }
 
 struct fmsim *fmsim_create(struct world *world)

@@ -37,6 +37,18 @@ void fmsim_ask(struct fmsim *fmsim, const struct core_outside_request *request,
 void fmsim_hang_up(struct fmsim *fmsim, const void *ctx);
 /* It works from now on. */
 void fmsim_heal(struct fmsim *fmsim);
+/* It does not answer any more. */
+void fmsim_break(struct fmsim *fmsim);
+/* It loses some reservations, or all. */
+void fmsim_forget(struct fmsim *fmsim);
+
+enum {
+	FMSIM_WAS_GONE = 1 << 0,     /* released or forgotten, once */
+	FMSIM_IS_FORGOTTEN = 1 << 1, /* by itself, and not made again */
+};
+
+/* What became of the reservation of a grant. */
+unsigned int fmsim_fate(const struct fmsim *fmsim, uint64_t grant_id);
 
 /* The grant whose reservation has this token; 0: none ever had it. */
 uint64_t fmsim_token_grant(const struct fmsim *fmsim, const char *token);

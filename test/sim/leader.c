@@ -42,6 +42,7 @@ static void process_end(struct process *process, bool is_power)
 	process_store_fini(process);
 	process_commands_fini(process);
 	fmsim_hang_up(leader->world->fmsim, process);
+	oracle_outside_left(leader->world->oracle, process);
 	engine_destroy(process->engine);
 	process_endpoint_close(process);
 	if (!process->is_fenced && is_power)

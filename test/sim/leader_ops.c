@@ -214,6 +214,7 @@ static void on_outside_done(void *ctx, uint64_t id,
 {
 	struct process *process = ctx;
 
+	oracle_outside_ended(process->leader->world->oracle, id);
 	engine_outside_done(process->engine, id, end);
 	process_settle(process);
 }
@@ -226,6 +227,7 @@ static void on_outside(void *ctx, const struct core_outside_request *request)
 	if (world->fmsim == NULL)
 		world_fail(world, "a fabric manager is asked, and there is "
 				  "none");
+	oracle_outside_sent(world->oracle, process, process->epoch, request);
 	fmsim_ask(world->fmsim, request, on_outside_done, process);
 }
 

@@ -68,14 +68,16 @@ static void note_recovery(struct process *process,
 	}
 }
 
-/* No token is in any other row, and so in no event. */
 static void check_rows(struct process *process, const struct store_batch *batch)
 {
+	struct oracle *oracle = process->leader->world->oracle;
+
 	store_batch_foreach(batch, row)
 	{
-		if (row->table != STORE_OUTSIDE)
-			oracle_no_token(process->leader->world->oracle, "a row",
-					row->body, row->size);
+		oracle_no_token(oracle, "a row", row->body, row->size);
+		if (row->table == STORE_EVENT && row->verb == STORE_PUT)
+			oracle_outside_event(oracle, row->id, row->body,
+					     row->size);
 	}
 }
 

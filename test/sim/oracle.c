@@ -46,6 +46,7 @@ void oracle_destroy(struct oracle *oracle)
 		HASH_DEL(oracle->asked, asked);
 		free(asked);
 	}
+	oracle_outside_left(oracle, NULL);
 	free(oracle);
 }
 

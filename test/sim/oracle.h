@@ -49,6 +49,7 @@ struct lane {
 	uint64_t asked_ms;      /* the first of them reached the manager */
 	uint64_t waits_ms;      /* an apply waits, perhaps, since then */
 	char token[FMSIM_TOKEN_MAX + 1]; /* that its nodes have; "": none */
+	bool has_exception; /* an event says that its reservation has vanished */
 	/* The last APPLY, as it was sealed. */
 	uint64_t apply_epoch, apply_sequence;
 	/* What came of commands APPLY on a node. */
@@ -141,6 +142,20 @@ void oracle_apply_answered(struct oracle *oracle, const struct command *head,
 /* A token that somebody sees who is not to. */
 void oracle_no_token(const struct oracle *oracle, const char *where,
 		     const void *bytes, size_t size);
+/* A manager sends a request, takes its end, and ends itself (NULL: all do). */
+void oracle_outside_sent(struct oracle *oracle, const void *manager,
+			 uint64_t epoch,
+			 const struct core_outside_request *request);
+void oracle_outside_ended(struct oracle *oracle, uint64_t request);
+void oracle_outside_left(struct oracle *oracle, const void *manager);
+/* An event of the grant is written. */
+void oracle_outside_event(struct oracle *oracle, uint64_t grant_id,
+			  const char *line, size_t size);
+/*
+ * A live lane whose reservation has vanished, which no event says; NULL: there
+ * is none.
+ */
+const struct lane *oracle_outside_unnoticed(const struct oracle *oracle);
 /* A reservation of this grant is about to be deleted. */
 void oracle_outside_dropped(struct oracle *oracle, uint64_t grant_id);
 /* A manager with a disk has received a request, perhaps to apply. */

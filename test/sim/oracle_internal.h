@@ -47,8 +47,21 @@ struct asked {
 	UT_hash_handle hh;
 };
 
+/* What a manager has asked of the fabric manager for a grant. */
+struct outside_asked {
+	struct {
+		const void *manager;
+		uint64_t epoch; /* of its journal's last reading */
+		uint64_t grant_id;
+	} key;
+	uint64_t request; /* under way; 0: none */
+	bool is_dropped;  /* or about to be */
+	UT_hash_handle hh;
+};
+
 struct oracle {
 	struct world *world;
+	struct outside_asked *outside;
 	struct lane *lanes; /* by key, in the order they were acknowledged */
 	struct service *services;
 	struct obeyed obeyed[WORLD_NODES_MAX];

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * External reservations: whose a lane's is, that it is there while the lane is,
- * how long it keeps the lane waiting, and that nobody else sees its token.
+ * or an event says that it has vanished, in which order it is asked for and
+ * given back, how long it keeps the lane waiting, and that nobody else sees its
+ * token.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "oracle_internal.h"
@@ -93,4 +96,91 @@ void oracle_apply_goes_on(struct oracle *oracle, struct lane *lane)
 			   "external reservation",
 			   lane->key, (double)since_ms / 1000);
 	coverage_hit(oracle->world->coverage, "check:wait");
+}
+
+/* --- the order of requests --- */
+
+void oracle_outside_sent(struct oracle *oracle, const void *manager,
+			 uint64_t epoch,
+			 const struct core_outside_request *request)
+{
+	const struct outside_asked key = {
+		.key = { manager, epoch, request->grant_id },
+	};
+	struct outside_asked *asked;
+
+	if (request->verb == OUTSIDE_LIST)
+		return;
+	HASH_FIND(hh, oracle->outside, &key.key, sizeof(key.key), asked);
+	if (asked == NULL) {
+		asked = world_allocate(sizeof(*asked));
+		asked->key = key.key;
+		HASH_ADD(hh, oracle->outside, key, sizeof(key.key), asked);
+	}
+	if (asked->request != 0)
+		world_fail(oracle->world,
+			   "ORDER: two requests for grant %llu are under way",
+			   (unsigned long long)request->grant_id);
+	if (asked->is_dropped && request->verb == OUTSIDE_MAKE)
+		world_fail(oracle->world,
+			   "ORDER: the reservation of grant %llu is made after "
+			   "its release",
+			   (unsigned long long)request->grant_id);
+	asked->request = request->id;
+	asked->is_dropped |= request->verb == OUTSIDE_DROP;
+	coverage_hit(oracle->world->coverage, "check:order");
+}
+
+void oracle_outside_ended(struct oracle *oracle, uint64_t request)
+{
+	struct outside_asked *asked, *next;
+
+	HASH_ITER (hh, oracle->outside, asked, next)
+		if (asked->request == request)
+			asked->request = 0;
+}
+
+void oracle_outside_left(struct oracle *oracle, const void *manager)
+{
+	struct outside_asked *asked, *next;
+
+	HASH_ITER (hh, oracle->outside, asked, next) {
+		if (manager != NULL && asked->key.manager != manager)
+			continue;
+		HASH_DEL(oracle->outside, asked);
+		free(asked);
+	}
+}
+
+/* --- reservations that vanish --- */
+
+void oracle_outside_event(struct oracle *oracle, uint64_t grant_id,
+			  const char *line, size_t size)
+{
+	static const char text[] = "reservation has vanished";
+	struct lane *lane = oracle_lane_by_id(oracle, grant_id);
+
+	if (memmem(line, size, text, strlen(text)) == NULL)
+		return;
+	if (fmsim_fate(oracle->world->fmsim, grant_id) == 0)
+		world_fail(oracle->world,
+			   "an event says that the reservation of grant %llu "
+			   "has vanished, and it has not",
+			   (unsigned long long)grant_id);
+	if (lane != NULL)
+		lane->has_exception = true;
+	coverage_hit(oracle->world->coverage, "check:vanished");
+}
+
+const struct lane *oracle_outside_unnoticed(const struct oracle *oracle)
+{
+	const struct lane *lane;
+
+	for (lane = oracle->lanes; lane != NULL; lane = lane->hh.next)
+		if (lane_is_certain(lane) && lane->is_applied &&
+		    lane->token[0] != '\0' && !lane->has_exception &&
+		    fmsim_fate(oracle->world->fmsim, lane->grant_id) &
+			    FMSIM_IS_FORGOTTEN)
+			return lane;
+	return NULL;
 }

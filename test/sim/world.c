@@ -21,9 +21,10 @@
 #include "oracle.h"
 #include "sim/disk.h"
 
-#define CALM_MAX_MS  (20ull * WORLD_MINUTE_MS)
-#define TRIAL_MAX_MS (2ull * WORLD_MINUTE_MS)
-#define STORM_MAX_MS (60ull * WORLD_MINUTE_MS)
+#define CALM_MAX_MS    (20ull * WORLD_MINUTE_MS)
+#define TRIAL_MAX_MS   (2ull * WORLD_MINUTE_MS)
+#define STORM_MAX_MS   (60ull * WORLD_MINUTE_MS)
+#define OUTSIDE_MAX_MS (15ull * WORLD_MINUTE_MS)
 
 static const char *const fault_names[FAULT_COUNT + 1] = {
 	[FAULT_NETWORK] = "network", [FAULT_PARTITION] = "partition",
@@ -279,11 +280,31 @@ static void storm(struct world *world)
 	run_until(world, world_now_ms(world) + world_below(world, 60000));
 }
 
-/* What nobody knows of any more is on the next list of what exists. */
-static void check_outside(struct world *world, uint64_t end_ms)
+/* Lists are read every few minutes. */
+static void check_vanished(struct world *world)
 {
+	uint64_t end_ms = world_now_ms(world) + OUTSIDE_MAX_MS;
+	const struct lane *lane;
+
+	fmsim_forget(world->fmsim);
+	while ((lane = oracle_outside_unnoticed(world->oracle)) != NULL) {
+		if (world_now_ms(world) >= end_ms)
+			world_fail(world,
+				   "the reservation of '%s' has vanished, and "
+				   "no event says so",
+				   lane->key);
+		sim_queue_run(world->queue);
+	}
+}
+
+/* What nobody knows of any more is on the next list of what exists. */
+static void check_outside(struct world *world)
+{
+	uint64_t end_ms = world_now_ms(world) + OUTSIDE_MAX_MS;
+
 	if (world->fmsim == NULL)
 		return;
+	fmsim_heal(world->fmsim);
 	while (fmsim_leftover(world->fmsim) != NULL) {
 		if (world_now_ms(world) >= end_ms)
 			world_fail(world,
@@ -302,8 +323,14 @@ static void calm(struct world *world)
 	world_trace(world, "calm");
 	world->is_calm = true;
 	world->calm_ms = world_now_ms(world);
-	end_ms = world->calm_ms + CALM_MAX_MS;
 	faults_heal(world->faults);
+	if (world->fmsim != NULL) {
+		check_vanished(world);
+		/* No release waits for it, and it holds back nothing. */
+		fmsim_break(world->fmsim);
+	}
+	world->calm_ms = world_now_ms(world);
+	end_ms = world->calm_ms + CALM_MAX_MS;
 	jobs_end(world->jobs);
 	admin_mend(world->admin);
 	while (!jobs_are_over(world->jobs) || !admin_is_content(world->admin)) {
@@ -318,7 +345,7 @@ static void calm(struct world *world)
 				   admin_complaint(world->admin));
 		sim_queue_run(world->queue);
 	}
-	check_outside(world, end_ms);
+	check_outside(world);
 	/* What nodes owe is sent again after a minute at most. */
 	run_until(world, world_now_ms(world) + 2 * WORLD_MINUTE_MS);
 	oracle_check_empty(world->oracle);
