@@ -38,6 +38,8 @@ const struct outside_item *outside_oldest_debt(
 {
 	const struct outside_item *item, *next, *oldest = NULL;
 
+	if (table->debt_count == 0)
+		return NULL; /* the table may be long */
 	HASH_ITER (hh, table->items, item, next)
 		if (outside_is_debt(item) &&
 		    (oldest == NULL || item->since_ms + oldest->age_ms <
