@@ -14,11 +14,16 @@
  *   --spread N        nodes of a job, at random among them (4)
  *   --hold            do not release
  *   --apply           apply before the release
+ *   --together        reserve and apply, and release, all at once, and begin
+ *                     again when no external reservation is left; there may
+ *                     be no nodes: an apply ends when it would ask them
+ *   --options TEXT    of the jobs, for the interconnect's driver
  *   --owner UID       of the jobs (1000)
  *   --name TEXT       of the jobs, so that runs do not meet (load)
  *
  * Prints a name and a number a line: rounds, seconds, rounds_per_s, and for
- * each op its count and p50, p99 and longest time in microseconds.
+ * each op, and for `start`, which is a reserve and the apply after it, its count
+ * and p50, p99 and longest time in microseconds.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -30,8 +35,9 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "times.h"
 
 #define FRAME_BYTES_MAX 1048576
 #define CLIENTS_MAX     1000
@@ -42,16 +48,13 @@ enum op {
 	OP_RESERVE,
 	OP_APPLY,
 	OP_RELEASE,
+	OP_STATUS,
+	OP_START, /* for its times */
 	OP_COUNT,
 };
 
-static const char *const op_names[OP_COUNT] = { "reserve", "apply", "release" };
-
-struct times {
-	uint32_t *us;
-	size_t count;
-	size_t capacity;
-};
+static const char *const op_names[OP_COUNT] = { "reserve", "apply", "release",
+						"status", "start" };
 
 struct client {
 	int fd;
@@ -60,7 +63,8 @@ struct client {
 	uint64_t job;
 	uint64_t grant_id;
 	uint64_t sent_us;
-	char *bytes; /* of an answer */
+	uint64_t begun_us; /* its round */
+	char *bytes;       /* of an answer */
 	size_t size;
 	size_t capacity;
 };
@@ -68,6 +72,7 @@ struct client {
 struct load {
 	const char *socket_path;
 	const char *name;
+	const char *options;
 	uint64_t client_count;
 	uint64_t seconds;
 	uint64_t round_max; /* 0: no such limit */
@@ -76,6 +81,8 @@ struct load {
 	uint64_t owner;
 	bool is_holding;
 	bool is_applying;
+	bool is_together;
+	uint64_t applied_count;
 	struct client *clients;
 	struct times times[OP_COUNT];
 	uint64_t begun_count;
@@ -92,14 +99,6 @@ static void die(const char *what, const char *why)
 {
 	fprintf(stderr, "load: %s: %s\n", what, why);
 	exit(1);
-}
-
-static uint64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
 static void *grown(void *old, size_t size)
@@ -152,7 +151,7 @@ static void send_request(struct client *client, enum op op, const char *text,
 	size += sizeof(length);
 	client->op = op;
 	client->size = 0;
-	client->sent_us = now_us();
+	client->sent_us = times_now_us();
 	if (send(client->fd, frame, size, MSG_NOSIGNAL) != (ssize_t)size)
 		die("send", strerror(errno));
 }
@@ -174,8 +173,10 @@ static void reserve(struct load *load, struct client *client)
 		load->name, client->number, client->job, load->owner,
 		load->owner);
 	size += nodes_format(load, text + size, sizeof(text) - size);
-	size += (size_t)snprintf(text + size, sizeof(text) - size, "\"}}");
+	size += (size_t)snprintf(text + size, sizeof(text) - size,
+				 "\",\"options\":\"%s\"}}", load->options);
 	send_request(client, OP_RESERVE, text, size);
+	client->begun_us = client->sent_us;
 }
 
 static void ask_for_grant(struct client *client, enum op op)
@@ -189,17 +190,14 @@ static void ask_for_grant(struct client *client, enum op op)
 	send_request(client, op, text, (size_t)size);
 }
 
-/* --- answers --- */
-
-static void times_add(struct times *times, uint64_t us)
+static void ask_for_status(struct client *client)
 {
-	if (times->count == times->capacity) {
-		times->capacity = times->capacity * 2 + 1024;
-		times->us =
-			grown(times->us, times->capacity * sizeof(*times->us));
-	}
-	times->us[times->count++] = (uint32_t)us;
+	static const char text[] = "{\"v\":1,\"id\":1,\"op\":\"status\"}";
+
+	send_request(client, OP_STATUS, text, strlen(text));
 }
+
+/* --- answers --- */
 
 /* The number behind a member's name, in the answer as it came. */
 static uint64_t member_of(const char *text, const char *member)
@@ -211,25 +209,70 @@ static uint64_t member_of(const char *text, const char *member)
 	return strtoull(found + strlen(member), NULL, 10);
 }
 
+static bool has_more(const struct load *load)
+{
+	return load->round_max > 0 ? load->begun_count < load->round_max
+				   : times_now_us() < load->end_us;
+}
+
+/* Together: once all have applied, all release. */
+static void applied(struct load *load)
+{
+	if (++load->applied_count % load->client_count > 0)
+		return;
+	for (uint64_t i = 0; i < load->client_count; i++)
+		ask_for_grant(&load->clients[i], OP_RELEASE);
+}
+
+/* Together: once no reservation is left, all begin again. */
+static void looked(struct load *load, struct client *client, const char *text)
+{
+	const char *debts = strstr(text, "\"debts\":");
+
+	if (debts != NULL && member_of(debts, "\"debts\":") > 0) {
+		ask_for_status(client);
+		return;
+	}
+	load->open_count--;
+	for (uint64_t i = 0; i < load->client_count; i++)
+		reserve(load, &load->clients[i]);
+}
+
 static void round_end(struct load *load, struct client *client)
 {
-	bool has_more = load->round_max > 0
-				? load->begun_count < load->round_max
-				: now_us() < load->end_us;
-
 	load->round_count++;
 	load->open_count--;
-	if (has_more)
+	if (!has_more(load))
+		return;
+	if (!load->is_together) {
 		reserve(load, client);
+	} else if (load->open_count == 0) {
+		ask_for_status(client);
+		load->open_count++;
+	}
+}
+
+static bool is_good(const struct load *load, const struct client *client,
+		    const char *text)
+{
+	return strstr(text, "\"result\":0") != NULL ||
+	       (load->is_together && client->op == OP_APPLY &&
+		strstr(text, "not connected") != NULL);
 }
 
 static void answered(struct load *load, struct client *client, const char *text)
 {
-	uint64_t took_us = now_us() - client->sent_us;
+	uint64_t end_us = times_now_us();
 
-	if (strstr(text, "\"result\":0") == NULL)
+	if (!is_good(load, client, text))
 		die(op_names[client->op], text);
-	times_add(&load->times[client->op], took_us);
+	times_add(&load->times[client->op], end_us - client->sent_us);
+	if (client->op == OP_STATUS) {
+		looked(load, client, text);
+		return;
+	}
+	if (client->op == OP_APPLY)
+		times_add(&load->times[OP_START], end_us - client->begun_us);
 	if (client->op == OP_RELEASE || load->is_holding) {
 		round_end(load, client);
 		return;
@@ -238,6 +281,8 @@ static void answered(struct load *load, struct client *client, const char *text)
 		client->grant_id = member_of(text, "\"grant_id\":");
 	if (client->op == OP_RESERVE && load->is_applying)
 		ask_for_grant(client, OP_APPLY);
+	else if (load->is_together)
+		applied(load);
 	else
 		ask_for_grant(client, OP_RELEASE);
 }
@@ -301,7 +346,7 @@ static void run(struct load *load)
 		load->clients[i].number = (unsigned int)i;
 		connect_client(load, &load->clients[i]);
 	}
-	load->start_us = now_us();
+	load->start_us = times_now_us();
 	load->end_us = load->start_us + load->seconds * 1000000;
 	for (uint64_t i = 0; i < load->client_count; i++)
 		reserve(load, &load->clients[i]);
@@ -318,33 +363,15 @@ static void run(struct load *load)
 	}
 }
 
-static int compare(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static void report(struct load *load)
 {
-	double seconds = (double)(now_us() - load->start_us) / 1e6;
+	double seconds = (double)(times_now_us() - load->start_us) / 1e6;
 
 	printf("rounds %" PRIu64 "\n", load->round_count);
 	printf("seconds %.3f\n", seconds);
 	printf("rounds_per_s %.1f\n", (double)load->round_count / seconds);
-	for (int op = 0; op < OP_COUNT; op++) {
-		struct times *times = &load->times[op];
-		size_t count = times->count;
-
-		if (count == 0)
-			continue;
-		qsort(times->us, count, sizeof(*times->us), compare);
-		printf("%s_count %zu\n", op_names[op], count);
-		printf("%s_p50_us %u\n", op_names[op], times->us[count / 2]);
-		printf("%s_p99_us %u\n", op_names[op],
-		       times->us[count * 99 / 100]);
-		printf("%s_max_us %u\n", op_names[op], times->us[count - 1]);
-	}
+	for (int op = 0; op < OP_COUNT; op++)
+		times_report(&load->times[op], op_names[op]);
 }
 
 static uint64_t parse_number(const char *text, uint64_t most)
@@ -371,6 +398,8 @@ static void parse_options(struct load *load, int argc, char **argv)
 		{ "owner", required_argument, NULL, 'o' },
 		{ "hold", no_argument, NULL, 'h' },
 		{ "apply", no_argument, NULL, 'a' },
+		{ "together", no_argument, NULL, 'T' },
+		{ "options", required_argument, NULL, 'O' },
 		{ 0 },
 	};
 	int option;
@@ -398,6 +427,10 @@ static void parse_options(struct load *load, int argc, char **argv)
 			load->is_holding = true;
 		else if (option == 'a')
 			load->is_applying = true;
+		else if (option == 'T')
+			load->is_applying = load->is_together = true;
+		else if (option == 'O')
+			load->options = optarg;
 		else
 			exit(2);
 	}
@@ -413,6 +446,7 @@ int main(int argc, char **argv)
 {
 	struct load load = {
 		.name = "load",
+		.options = "",
 		.client_count = 1,
 		.seconds = 5,
 		.node_count = 1024,
@@ -434,7 +468,7 @@ int main(int argc, char **argv)
 		free(load.clients[i].bytes);
 	}
 	for (int op = 0; op < OP_COUNT; op++)
-		free(load.times[op].us);
+		times_fini(&load.times[op]);
 	free(load.clients);
 	free(load.picked);
 	close(load.epoll_fd);

@@ -51,6 +51,8 @@ class Programs:
         self.fairleadd = self._find("src/lanes/daemon/fairleadd")
         self.load = self._find("bench/load")
         self.peer = self._find("bench/store_peer")
+        self.fm_peer = self._find("bench/fm_peer")
+        self.softfm = self._find("src/emu/fm/fairlead-softfm")
         self.syncs = self._find("bench/syncs.so")
         self.journal = self._find("bench/journal_make")
         self.core_rate = self._find("bench/core_rate")
@@ -100,7 +102,7 @@ class Manager:
     wanted, `close` removes everything. On Elan, node n7 has ElanID 7."""
 
     def __init__(self, programs, folder, node_count,
-                 interconnect="slingshot"):
+                 interconnect="slingshot", settings=""):
         self.programs = programs
         self.folder = folder
         self.process = None
@@ -109,7 +111,6 @@ class Manager:
         self.syncs_path = os.path.join(folder, "syncs")
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
-        settings = ""
         if interconnect == "elan3":
             genders = os.path.join(folder, "genders")
             settings = f'    genders = "{genders}"\n'
