@@ -158,7 +158,7 @@ done
 fm_down TERM
 
 it 'serves a Slurm, also below a prefix, which links do not have'
-fm_up --prefix /apis/fm --addresses 1
+fm_up --prefix /apis/fm --addresses 1 --duplicate same --token-may none --name fm.example
 slurm_cluster=cl
 slurm_login
 slurm_step 1
@@ -182,9 +182,26 @@ for slash in '' /; do
 	is "$(<"$work/body")" '{}' 'the body'
 	answers 404 admin DELETE "$trees/0$slash"
 done
+
+it 'has documents of jobs; duplicates and session tokens are as its options say'
+answers 200 admin POST $jobs -d '{"jobID":"cl-g7","mcastLimit":1}'
+is "$(gojq -c 'del(.sessionToken)' "$work/body")" \
+	"{\"documentSelfLink\":\"$jobs/cl-g7\",\"jobID\":\"cl-g7\",\"jobSteps\":{},\"mcastLimit\":1}" \
+	'the document'
+session=$(gojq -r .sessionToken "$work/body")
+for request in "GET $jobs/cl-g7" "PATCH $jobs/cl-g7" "GET $jobs" "DELETE $jobs/cl-g7"; do
+	# shellcheck disable=SC2086  # a method and a path
+	answers 403 http $request -H "$json" -H "Authorization: Bearer $session" -d '{"jobSteps":{}}'
+done
+answers 200 admin GET $jobs/cl-g7
+is "$(curl -sS --cacert "$dir/ca.pem" -o "$work/body" -w '%{http_code}' \
+	--connect-to "fm.example:443:$(sed 's,.*//,,; s,/.*,,' "$dir/url")" https://fm.example/)" 200 \
+	'the page, by another name'
 fm_down TERM
 
-it 'logs no secret'
+it 'logs a line for each request, and no secret'
+is "$(sed -n 's/.*request //p' "$work/fm.log" | tail -n 2 | xargs)" \
+	'op=get status=200 job=cl-g7 op=page status=200 job=' 'the log'
 for text in "$secret" "$session" "$token" "$(cat "$dir/basic/passwd")"; do
 	lacks "$(<"$work/fm.log")" "$text" 'the log'
 done

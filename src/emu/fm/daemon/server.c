@@ -156,6 +156,7 @@ static enum MHD_Result send_page(struct softfm_server *server,
 	struct writer page = { 0 };
 
 	softfm_page(server->softfm, &page);
+	log_info(server->log, "request op=page status=200 job=");
 	return send_text(connection, 200, HTML_TYPE, (char *)page.data,
 			 page.size);
 }
