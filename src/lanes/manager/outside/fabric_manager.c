@@ -15,12 +15,12 @@
 #include <utlist.h>
 
 #include "base/memory.h"
+#include "lanes/manager/outside/quote.h"
 
 #define JOBS           "/fabric/collectives/jobs"
 #define USER           "cxi"
 #define REPLY_MAX      (64u << 10) /* bytes */
 #define LIST_REPLY_MAX (16u << 20) /* bytes: 65,536 links and more */
-#define DETAIL_MAX     200 /* bytes of a server's text that are quoted */
 
 /* Requests: of an access token; none yet, for it waits for one; none, as failed. */
 #define TOKEN_REQUEST  UINT64_MAX
@@ -81,44 +81,6 @@ static void finish(struct fabric_manager *manager,
 	free(operation);
 }
 
-static bool has_secret(const struct fabric_manager *manager, const char *text)
-{
-	const struct fabric_manager_config *config = manager->config;
-	const char *const secrets[] = {
-		config->client_secret,
-		config->password,
-		manager->authorization != NULL
-			? strrchr(manager->authorization, ' ') + 1
-			: NULL,
-	};
-
-	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
-		if (secrets[i] != NULL && secrets[i][0] != '\0' &&
-		    strstr(text, secrets[i]) != NULL)
-			return true;
-	return false;
-}
-
-/* ": WHY" of an error's body, or nothing. */
-static void detail_get(const struct fabric_manager *manager,
-		       const struct http_reply *reply, char *detail,
-		       size_t size)
-{
-	json_t *object = json_loadb(reply->body, reply->size, 0, NULL);
-	const char *text = json_string_value(json_object_get(object, "detail"));
-
-	if (text == NULL)
-		text = json_string_value(json_object_get(object, "message"));
-	*detail = '\0';
-	if (text != NULL && !has_secret(manager, text))
-		snprintf(detail, size, ": %.*s", DETAIL_MAX, text);
-	/* A line of its own could pass for one of ours. */
-	for (; *detail != '\0'; detail++)
-		if (*detail == '\n')
-			*detail = ' ';
-	json_decref(object);
-}
-
 static int status_result(unsigned int status)
 {
 	switch (status) {
@@ -143,18 +105,27 @@ static void fail_status(struct fabric_manager *manager,
 			struct fabric_operation *operation,
 			const struct http_reply *reply)
 {
+	const struct fabric_manager_config *config = manager->config;
+	const char *const secrets[] = {
+		config->client_secret,
+		config->password,
+		manager->authorization != NULL
+			? strrchr(manager->authorization, ' ') + 1
+			: NULL,
+	};
 	struct fabric_manager_outcome outcome = { .is_reached = true };
 	int result = status_result(reply->status);
-	char detail[DETAIL_MAX + 8];
+	char quote[OUTSIDE_QUOTE_MAX + 8];
 
 	/* It exists, though it cannot be read; or it has just vanished. */
 	if (operation->is_taking_over && result != -EAGAIN)
 		result = result == -ENOENT ? -EAGAIN : -EPROTO;
-	detail_get(manager, reply, detail, sizeof(detail));
+	outside_quote(reply, secrets, sizeof(secrets) / sizeof(secrets[0]),
+		      quote);
 	outcome.result = error_set(&outcome.error, result,
 				   "%s '%s': the fabric manager answers %u%s",
 				   verb_texts[operation->verb], operation->name,
-				   reply->status, detail);
+				   reply->status, quote);
 	finish(manager, operation, &outcome);
 }
 

@@ -331,6 +331,20 @@ static void test_a_server_text_is_one_line(void **state)
 	assert_non_null(strstr(fixture->text, ": ?[2Jno hint: \xc3\xa4?"));
 }
 
+static void test_no_token_of_a_job_in_an_error(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fabric_manager_drop(fixture->manager, 7, "cl-g12");
+	answer(fixture, 400,
+	       "{\"message\":\"09: busy: "
+	       "{\\\"sessionToken\\\":\\\"d41d8cd98f00b"
+	       "204e9800998ecf8427e\\\"} of "
+	       "d41d8cd98f00b204e9800998ecf8427e\"}");
+	assert_non_null(strstr(fixture->text, ": 09: busy: ... of ..."));
+	assert_null(strstr(fixture->text, "d41d"));
+}
+
 /* --- drop, find, list --- */
 
 static void test_drop(void **state)
@@ -505,6 +519,7 @@ int main(void)
 		TEST(test_make_with_a_token_that_is_too_long),
 		TEST(test_no_secret_in_an_error),
 		TEST(test_a_server_text_is_one_line),
+		TEST(test_no_token_of_a_job_in_an_error),
 		TEST(test_drop),
 		TEST(test_find),
 		TEST(test_list),
