@@ -56,6 +56,42 @@ expect_error "client-secret"
 chmod 600 "$dir/auth/client-secret"
 expect_exit 0 fairlead manager reconfigure
 
+use_credentials() { # use_credentials AUTH FOLDER
+	sed -i "/hwcoll_auth/d
+		s#hwcoll_credentials = .*#hwcoll_credentials = \"$2\"\n    hwcoll_auth = $1#" "$config"
+}
+
+it 'HR01 HR02: a password and a client certificate do as well, if nobody else can read them'
+chown --reference="$dir/auth/client-secret" "$dir"/basic{,/passwd} "$dir"/client{,-key}.pem
+while read -r auth folder secret other; do
+	use_credentials "$auth" "$dir$folder"
+	chmod 640 "$dir$folder/$secret"
+	expect_exit 77 fairlead manager reconfigure
+	expect_error "$secret"
+	chmod 600 "$dir$folder/$secret"
+	mv "$dir$folder/$other" "$work/away"
+	expect_exit 1 fairlead manager reconfigure
+	expect_error "$other"
+	mv "$work/away" "$dir$folder/$other"
+	expect_exit 0 fairlead manager reconfigure
+	is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB hwcoll=on)" 23 "trees with $auth"
+done <<-END
+	basic /basic passwd passwd
+	certificate / client-key.pem client.pem
+END
+
+it 'HR01: who is not let in is denied, jobs run without, and know why'
+use_credentials basic "$work/wrong"
+mkdir "$work/wrong"
+(umask 077 && echo no-such-password >"$work/wrong/passwd")
+chown --reference="$dir/auth/client-secret" "$work"/wrong{,/passwd}
+expect_exit 0 fairlead manager reconfigure
+expect_exit 0 fairlead run -N 2 -o hwcoll=on -- true
+expect_error 'the fabric manager answers 401'
+is "$(fairlead status --json | gojq -r .external.slingshot.connection)" denied 'connection'
+use_credentials oauth "$dir/auth"
+expect_exit 0 fairlead manager reconfigure
+
 it 'HR12: a session token reserves and releases nothing'
 session=$(reserve jm/session 'n[0-1]' -o hwcoll=on)
 expect_names "emulated-g$session"

@@ -3,10 +3,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "lanes/manager/outside/fabric_manager.h"
@@ -14,7 +16,8 @@
 #include "sys/http_client.h"
 #include "sys/secret.h"
 
-#define CREDENTIAL_MAX 4096 /* bytes of a file */
+#define CREDENTIAL_MAX 4096  /* bytes of a file */
+#define KEY_MAX        16384 /* bytes of a PEM file */
 
 struct backend {
 	const struct http_client_library *library;
@@ -139,6 +142,25 @@ static int oauth_read(struct backend *backend, const char *folder,
 	return result;
 }
 
+/* libcurl reads both by their paths. A key that others can read is no secret. */
+static int certificate_check(struct backend *backend, const char *folder,
+			     struct fairlead_error *ret_error)
+{
+	char bytes[KEY_MAX];
+	ssize_t size;
+
+	backend->certificate = memory_format("%s/client.pem", folder);
+	backend->key = memory_format("%s/client-key.pem", folder);
+	backend->http_config.certificate = backend->certificate;
+	backend->http_config.key = backend->key;
+	if (faccessat(AT_FDCWD, backend->certificate, R_OK, AT_EACCESS) < 0)
+		return error_set(ret_error, -errno, "cannot read '%s': %s",
+				 backend->certificate, strerror(errno));
+	size = secret_read(backend->key, bytes, sizeof(bytes), ret_error);
+	sodium_memzero(bytes, sizeof(bytes));
+	return size < 0 ? (int)size : 0;
+}
+
 static int credentials_read(struct backend *backend,
 			    const struct fairlead_outside *terms,
 			    struct fairlead_error *ret_error)
@@ -156,10 +178,7 @@ static int credentials_read(struct backend *backend,
 		backend->config.password = backend->password;
 	} else {
 		backend->config.auth = FABRIC_MANAGER_CERTIFICATE;
-		backend->certificate = memory_format("%s/client.pem", folder);
-		backend->key = memory_format("%s/client-key.pem", folder);
-		backend->http_config.certificate = backend->certificate;
-		backend->http_config.key = backend->key;
+		result = certificate_check(backend, folder, ret_error);
 	}
 	return result < 0 ? error_prefix(ret_error, "fabric manager '%s'",
 					 terms->url)
