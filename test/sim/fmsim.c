@@ -407,11 +407,12 @@ void fmsim_ask(struct fmsim *fmsim, const struct core_outside_request *request,
 	call->fmsim = fmsim;
 	call->request = *request;
 	call->request.text = NULL;
+	call->request.prefix = NULL;
 	call->done = done;
 	call->ctx = ctx;
 	call->text = "";
 	if (request->verb != OUTSIDE_LIST)
-		outside_name_format(WORLD_CLUSTER, request->grant_id,
+		outside_name_format(request->prefix, request->grant_id,
 				    call->name);
 	if (request->verb == OUTSIDE_MAKE)
 		fmsim->grant_last = request->grant_id;

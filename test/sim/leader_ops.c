@@ -72,6 +72,7 @@ void leader_make_config(const struct leader *leader,
 	storage->submitters[1] = (struct engine_submitter){ "flux", 451 };
 	storage->config = (struct engine_config){
 		.core = {
+			.cluster = WORLD_CLUSTER,
 			.nodes = storage->nodes,
 			.interconnect = "slingshot",
 			.apply_timeout_ms = LEADER_APPLY_MS,
@@ -81,7 +82,6 @@ void leader_make_config(const struct leader *leader,
 			.driver_count =
 				elan_is_there(leader->world) ? 4 : 3,
 		},
-		.cluster = WORLD_CLUSTER,
 		.submitters = storage->submitters,
 		.submitter_count = 2,
 	};

@@ -176,6 +176,21 @@ cp -p "$work/named" "$config"
 fairlead manager reconfigure
 expect_names ''
 
+it 'HS04: a reservation keeps its name when the cluster gets another one'
+kept=$(reserve jm/named 'n[0-1]' -o hwcoll=on)
+expect_names "emulated-g$kept"
+sed -i '/hwcoll_trees/a hwcoll_prefix = "renamed"' "$config"
+fairlead manager reconfigure
+restart manager
+fairlead apply "$kept"
+is "$(variable FI_CXI_COLL_JOB_ID hwcoll=on | sed 's/[0-9]*$//')" renamed-g 'the new name'
+expect_names "emulated-g$kept"
+lacks "$(fairlead eventlog "$kept")" vanished 'the events'
+fairlead release "$kept"
+expect_names ''
+sed -i '/hwcoll_prefix/d' "$config"
+fairlead manager reconfigure
+
 it 'HE01 HE02: while the fabric manager is down jobs run without, soon at once'
 kill_fm
 expect_exit 0 fairlead run -N 2 -o hwcoll=on -- env

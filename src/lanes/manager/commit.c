@@ -82,6 +82,7 @@ static void outside_run(struct engine *engine, const struct output *output)
 		.driver = output->node,
 		.verb = (uint8_t)output->result,
 		.grant_id = output->token,
+		.prefix = output->hint,
 		.text = output->text,
 	};
 
@@ -435,6 +436,7 @@ static void on_outside(void *ctx, const struct core_outside_request *request)
 	output->node = memory_text(request->driver);
 	output->result = request->verb;
 	output->token = request->grant_id;
+	output->hint = memory_text(request->prefix);
 	output->text = memory_text(request->text);
 	commit_output(ctx, output);
 }

@@ -22,7 +22,7 @@ struct output {
 	uint64_t token; /* REPLY, EVENTS; OUTSIDE: the grant id */
 	int result;     /* REPLY; OUTSIDE: the verb */
 	char *text;     /* REPLY: error; DRAIN, NOTIFY: reason; OUTSIDE */
-	char *hint;     /* REPLY */
+	char *hint;     /* REPLY; OUTSIDE: the prefix */
 	char *members;  /* REPLY */
 	struct fanout_command *command; /* FANOUT */
 	char *node;    /* HELLO, ACK, DRAIN, NOTIFY; OUTSIDE: the driver */

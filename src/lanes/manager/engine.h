@@ -78,7 +78,6 @@ struct engine_submitter {
  */
 struct engine_config {
 	struct core_config core;
-	const char *cluster;
 	const struct engine_submitter *submitters;
 	size_t submitter_count;
 };

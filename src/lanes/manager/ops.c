@@ -206,8 +206,9 @@ static int run_status(struct manager_call *call, struct fairlead_error *error)
 	json_t *view = core_view_status(engine->core);
 	json_t *more =
 		json_pack("{s:s, s:s, s:I, s:I, s:b, s:O}", "version",
-			  FAIRLEAD_VERSION, "cluster", engine->config->cluster,
-			  "uptime_s", (json_int_t)(uptime_ms / 1000), "time_us",
+			  FAIRLEAD_VERSION, "cluster",
+			  engine->config->core.cluster, "uptime_s",
+			  (json_int_t)(uptime_ms / 1000), "time_us",
 			  (json_int_t)clock_wall_us(&engine->clock), "halted",
 			  engine->halted_epoch != 0, "levels", engine->levels);
 

@@ -38,7 +38,7 @@ void role_config_fill(const struct config *config, struct role_config *ret)
 	engine->core.revoke_timeout_ms = manager->revoke_timeout_ms;
 	engine->core.events_keep = EVENTS_KEEP;
 	engine->core.drivers = ret->drivers;
-	engine->cluster = config->cluster;
+	engine->core.cluster = config->cluster;
 	engine->submitters = ret->submitters;
 	engine->submitter_count = manager->submitter_count;
 }

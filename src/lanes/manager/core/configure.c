@@ -118,6 +118,7 @@ void config_take(struct core *core, const struct core_config *config,
 	drivers_take(&core->interconnects, &plan->drivers, &core->probe);
 	core_cursors_apply(core);
 	nodes_foreach(node, &core->nodes) core_reports_attach(core, node);
+	core->cluster = config->cluster;
 	core->interconnect = config->interconnect;
 	core->apply_timeout_ms = config->apply_timeout_ms;
 	core->revoke_timeout_ms = config->revoke_timeout_ms;

@@ -81,6 +81,7 @@ struct core_driver_config {
 
 /* Kept by reference, with all it points to, until another one is taken. */
 struct core_config {
+	const char *cluster;      /* name, before those of reservations */
 	const char *nodes;        /* host list; "" is allowed */
 	const char *interconnect; /* default of requests */
 	uint32_t apply_timeout_ms;
@@ -122,8 +123,9 @@ struct core_fanout {
 struct core_outside_request {
 	uint64_t id; /* comes back in core_outside_done */
 	const char *driver;
-	uint8_t verb;      /* enum outside_verb, core/outside.h */
-	uint64_t grant_id; /* 0: of a list */
+	uint8_t verb;       /* enum outside_verb, core/outside.h */
+	uint64_t grant_id;  /* 0: of a list */
+	const char *prefix; /* of the reservation's name */
 	const char *text;
 };
 

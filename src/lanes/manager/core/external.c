@@ -95,10 +95,20 @@ static void on_send(void *ctx, const struct outside_request *request)
 		.driver = driver_name(outside),
 		.verb = (uint8_t)request->verb,
 		.grant_id = request->grant_id,
+		.prefix = request->prefix,
 		.text = request->text,
 	};
 
 	outside->core->ops->outside(outside->core->ops_ctx, &sent);
+}
+
+static const char *on_prefix(void *ctx)
+{
+	const struct core_outside *outside = ctx;
+	const char *prefix =
+		core_outside_terms(outside->core, outside->driver).prefix;
+
+	return prefix != NULL ? prefix : outside->core->cluster;
 }
 
 static void on_settled(void *ctx, const struct outside_item *item)
@@ -140,6 +150,7 @@ static const struct outside_ops table_ops = {
 	.store = on_store,
 	.erase = on_erase,
 	.send = on_send,
+	.prefix = on_prefix,
 	.settled = on_settled,
 	.vanished = on_vanished,
 };
@@ -287,6 +298,7 @@ int core_outside_load(struct core *core, const struct store_row *row,
 	    outside_load(&core->outsides[driver].table, &item) < 0)
 		result = error_set(error, -EBADMSG, "it is there twice");
 	if (result < 0) {
+		free(item.prefix);
 		free(item.request);
 		free(item.reason);
 		free(item.secret);

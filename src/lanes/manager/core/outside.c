@@ -116,6 +116,7 @@ static void item_free(struct outside_item *item)
 	if (item->secret != NULL)
 		explicit_bzero(item->secret, item->secret_size);
 	free(item->secret);
+	free(item->prefix);
 	free(item->request);
 	free(item->reason);
 	free(item);
@@ -178,6 +179,7 @@ static void send(struct outside_table *table, struct outside_item *item)
 		.id = table->next_id++,
 		.verb = item->verb,
 		.grant_id = item->grant_id,
+		.prefix = item->prefix,
 		.text = item->verb == OUTSIDE_MAKE ? item->request : "",
 	};
 
@@ -196,6 +198,7 @@ static void list_send(struct outside_table *table, uint64_t now_ms)
 	const struct outside_request request = {
 		.id = table->next_id++,
 		.verb = OUTSIDE_LIST,
+		.prefix = "",
 		.text = "",
 	};
 
@@ -281,6 +284,7 @@ static struct outside_item *item_want(struct outside_table *table,
 		table, grant_id, OUTSIDE_WANTED, false, now_ms);
 
 	item->is_fatal = is_fatal;
+	item->prefix = memory_text(table->ops->prefix(table->ctx));
 	item->request = memory_text(request);
 	item->reason = memory_text("");
 	return item;
@@ -455,6 +459,7 @@ int outside_load(struct outside_table *table, const struct outside_item *row)
 	item->age_ms = row->age_ms;
 	item->is_lost = row->is_lost;
 	item->is_fatal = row->is_fatal;
+	item->prefix = row->prefix;
 	item->request = row->request;
 	item->reason = row->reason;
 	item->secret = row->secret;

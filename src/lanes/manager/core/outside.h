@@ -25,6 +25,7 @@
 #include "lanes/manager/core/metrics.h"
 
 #define OUTSIDE_REQUEST_MAX 255   /* bytes of what a driver asks for */
+#define OUTSIDE_PREFIX_MAX  64    /* bytes */
 #define OUTSIDE_REASON_MAX  511   /* bytes */
 #define OUTSIDE_SECRET_MAX  8192  /* bytes */
 #define OUTSIDE_SEALED_MAX  8256  /* bytes; a secret in the journal */
@@ -60,6 +61,7 @@ struct outside_item {
 	bool may_exist;
 	bool is_lost;  /* it was held, and has vanished */
 	bool is_fatal; /* without it the job fails */
+	char *prefix; /* of its name: it keeps it when that of new ones changes */
 	char *request;
 	char *reason; /* why it was refused; WANTED: why it was tried again */
 	uint8_t *secret; /* in the row encrypted */
@@ -81,8 +83,9 @@ struct outside_item {
 struct outside_request {
 	uint64_t id; /* comes back; unique for ever */
 	enum outside_verb verb;
-	uint64_t grant_id; /* 0: of OUTSIDE_LIST */
-	const char *text;  /* of OUTSIDE_MAKE */
+	uint64_t grant_id;  /* 0: of OUTSIDE_LIST */
+	const char *prefix; /* "": likewise */
+	const char *text;   /* of OUTSIDE_MAKE */
 };
 
 /* How a request ended. Borrowed. */
@@ -105,6 +108,8 @@ struct outside_ops {
 	void (*store)(void *ctx, const struct outside_item *item);
 	void (*erase)(void *ctx, uint64_t grant_id);
 	void (*send)(void *ctx, const struct outside_request *request);
+	/* Of the names of new ones. */
+	const char *(*prefix)(void *ctx);
 	/* It is held or refused now. */
 	void (*settled)(void *ctx, const struct outside_item *item);
 	/* It was held by a live job, and is not there any more. */

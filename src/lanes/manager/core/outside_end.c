@@ -161,6 +161,7 @@ static void found(struct outside_table *table, uint64_t grant_id,
 			return; /* it is on a later list too */
 		item = outside_item_add(table, grant_id, OUTSIDE_OVER, true,
 					now_ms);
+		item->prefix = memory_text(table->ops->prefix(table->ctx));
 		item->request = memory_text("");
 		item->reason = memory_text("");
 		table->ops->store(table->ctx, item);

@@ -146,6 +146,7 @@ void record_encode_outside(const struct outside_item *item, uint64_t since_us,
 				   (item->is_lost ? OUTSIDE_FLAG_LOST : 0) |
 				   (item->is_fatal ? OUTSIDE_FLAG_FATAL : 0)));
 	write_u64(writer, since_us);
+	write_text(writer, item->prefix);
 	write_text(writer, item->request);
 	write_text(writer, item->reason);
 	write_blob(writer, item->secret, item->secret_size);
@@ -168,17 +169,20 @@ int record_decode_outside(uint64_t grant_id, const void *body, size_t size,
 	item.state = read_u8(&reader);
 	flags = read_u8(&reader);
 	*ret_since_us = read_u64(&reader);
+	item.prefix = read_text_alloc(&reader, OUTSIDE_PREFIX_MAX);
 	item.request = read_text_alloc(&reader, OUTSIDE_REQUEST_MAX);
 	item.reason = read_text_alloc(&reader, OUTSIDE_REASON_MAX);
 	secret = read_blob(&reader, OUTSIDE_SEALED_MAX, &secret_size);
 	result = record_check(&reader,
-			      item.request != NULL && item.reason != NULL &&
+			      item.prefix != NULL && item.request != NULL &&
+				      item.reason != NULL &&
 				      item.state < OUTSIDE_STATE_COUNT &&
 				      flags <= OUTSIDE_FLAG_ALL &&
 				      (item.state == OUTSIDE_HELD ||
 				       secret_size == 0),
 			      ret_error);
 	if (result < 0) {
+		free(item.prefix);
 		free(item.request);
 		free(item.reason);
 		return result;

@@ -124,6 +124,7 @@ struct core {
 	const struct log *log;
 	struct edge_probe probe;
 
+	const char *cluster;      /* the configuration's */
 	const char *interconnect; /* default of requests; the configuration's */
 	uint32_t apply_timeout_ms;
 	uint32_t revoke_timeout_ms;

@@ -79,7 +79,7 @@ void backend_send(struct backend *backend,
 {
 	char name[FABRIC_MANAGER_NAME_MAX + 1];
 
-	outside_name_format(backend->prefix, request->grant_id, name);
+	outside_name_format(request->prefix, request->grant_id, name);
 	switch (request->verb) {
 	case OUTSIDE_MAKE:
 		fabric_manager_make(backend->manager, request->id, name,

@@ -173,6 +173,7 @@ struct bed *bed_create(void)
 	manager_keys_create(&rng, &bed->keys);
 	bed->config = (struct engine_config){
 		.core = {
+			.cluster = "test",
 			.nodes = "n[0-9]",
 			.interconnect = "slingshot",
 			.apply_timeout_ms = 30000,
@@ -181,7 +182,6 @@ struct bed *bed_create(void)
 			.drivers = configs,
 			.driver_count = 2,
 		},
-		.cluster = "test",
 		.submitters = submitters,
 		.submitter_count = 2,
 	};

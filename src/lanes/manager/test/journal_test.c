@@ -109,14 +109,14 @@ static void engine_make(struct bench *bench)
 					       .outside = on_outside };
 	static struct core_driver_config drivers[2];
 	static const struct engine_config config = {
-		.core = { .nodes = "n[0-3]",
+		.core = { .cluster = "test",
+			  .nodes = "n[0-3]",
 			  .interconnect = "none",
 			  .apply_timeout_ms = 1000,
 			  .revoke_timeout_ms = 1000,
 			  .events_keep = 10,
 			  .drivers = drivers,
 			  .driver_count = 2 },
-		.cluster = "test",
 	};
 	const struct engine_options options = {
 		.config = &config,

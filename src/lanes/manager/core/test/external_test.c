@@ -183,6 +183,30 @@ static void listed(struct fixture *f, const uint64_t *ids, size_t count)
 }
 
 /* A journal that is old does not know the jobs that came after it. */
+/* Another name would be another reservation: this one would seem lost. */
+static void a_reservation_keeps_its_name(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id = reserved(f, "trees=8");
+	struct fairlead_error error;
+	char *changes;
+
+	assert_string_equal(open_outside(f, OUTSIDE_MAKE)->prefix, "cl");
+	outside_end(f, open_outside(f, OUTSIDE_MAKE), 0, "TOKEN");
+	outside_end(f, open_outside(f, OUTSIDE_LIST), 0, "");
+	f->config.cluster = "renamed";
+	assert_int_equal(fixture_configure(f, &changes, &error), 0);
+	free(changes);
+	fixture_advance(f, 1);
+	outside_end(f, open_outside(f, OUTSIDE_LIST), 0, "");
+	assert_string_equal(open_outside(f, OUTSIDE_FIND)->prefix, "cl");
+	fixture_restart(f);
+	release_id(f, id);
+	assert_string_equal(open_outside(f, OUTSIDE_DROP)->prefix, "cl");
+	assert_int_equal(reserve(f, "slurm/2/0", "n[0-1]", "trees=8"), 0);
+	assert_string_equal(open_outside(f, OUTSIDE_MAKE)->prefix, "renamed");
+}
+
 static void what_was_never_given_is_left_alone(void **state)
 {
 	struct fixture *f = *state;
@@ -500,6 +524,7 @@ int main(void)
 		TEST(a_release_leaves_a_debt_that_holds_back_nothing),
 		TEST(a_restart_asks_again),
 		TEST(a_release_ends_an_apply_that_waits),
+		TEST(a_reservation_keeps_its_name),
 		TEST(what_was_never_given_is_left_alone),
 		TEST(what_no_job_has_is_released),
 		TEST(an_interconnect_with_debts_stays_on),

@@ -148,6 +148,7 @@ static void on_outside(void *ctx, const struct core_outside_request *request)
 	given->id = request->id;
 	given->verb = request->verb;
 	given->grant_id = request->grant_id;
+	given->prefix = memory_text(request->prefix);
 	given->text = memory_text(request->text);
 }
 
@@ -263,6 +264,7 @@ struct fixture *fixture_create(void)
 	fixture->rng_seam = sim_rng_seam(&fixture->rng);
 	fixture->config = (struct core_config){
 		.nodes = "n[0-9]",
+		.cluster = "cl",
 		.interconnect = "fake",
 		.apply_timeout_ms = 30000,
 		.revoke_timeout_ms = 10000,
@@ -421,8 +423,10 @@ static void given_free(struct fixture *fixture)
 	}
 	for (size_t i = 0; i < fixture->look_count; i++)
 		free(fixture->looks[i]);
-	for (size_t i = 0; i < fixture->outside_count; i++)
+	for (size_t i = 0; i < fixture->outside_count; i++) {
+		free(fixture->outsides[i].prefix);
 		free(fixture->outsides[i].text);
+	}
 }
 
 void fixture_forget(struct fixture *fixture)

@@ -66,6 +66,7 @@ struct given_outside {
 	uint64_t id;
 	uint8_t verb;
 	uint64_t grant_id;
+	char *prefix;
 	char *text;
 	bool is_ended;
 };

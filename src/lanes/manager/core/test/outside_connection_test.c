@@ -45,6 +45,11 @@ static void on_send(void *ctx, const struct outside_request *request)
 	bed->sent[bed->sent_count++] = *request;
 }
 
+static const char *on_prefix(void *ctx)
+{
+	return "cl";
+}
+
 static void on_settled(void *ctx, const struct outside_item *item)
 {
 	struct bed *bed = ctx;
@@ -58,6 +63,7 @@ static const struct outside_ops ops = {
 	.store = on_store,
 	.erase = on_erase,
 	.send = on_send,
+	.prefix = on_prefix,
 	.settled = on_settled,
 };
 

@@ -138,6 +138,11 @@ static void on_send(void *ctx, const struct outside_request *request)
 		free_one->ends_ms = world->now_ms + 5000; /* a timeout */
 }
 
+static const char *on_prefix(void *ctx)
+{
+	return "cl";
+}
+
 static void on_settled(void *ctx, const struct outside_item *item)
 {
 	struct world *world = ctx;
@@ -170,6 +175,7 @@ static const struct outside_ops ops = {
 	.store = on_store,
 	.erase = on_erase,
 	.send = on_send,
+	.prefix = on_prefix,
 	.settled = on_settled,
 	.vanished = on_vanished,
 };
@@ -321,6 +327,7 @@ static void crash(struct world *world)
 
 		if (!row->is_there)
 			continue;
+		item.prefix = strdup("cl");
 		item.request = strdup("8");
 		item.reason = strdup("");
 		if (row->has_secret) {
