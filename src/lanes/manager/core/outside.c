@@ -61,6 +61,9 @@ void outside_retry_later(struct outside_table *table, struct outside_item *item,
 	if (item->delay_ms > RETRY_MAX_MS)
 		item->delay_ms = RETRY_MAX_MS;
 	item->due_ms = now_ms + item->delay_ms;
+	/* All that wait are looked through: at most once a second. */
+	if (item->delay_ms >= 1000)
+		item->due_ms += 1000 - item->due_ms % 1000;
 	item->list = LIST_WAITING;
 	DL_APPEND(table->waiting, item);
 	if (item->due_ms < table->waiting_ms)
@@ -111,11 +114,18 @@ struct outside_item *outside_item_add(struct outside_table *table,
 	return item;
 }
 
-static void item_free(struct outside_item *item)
+static void secret_free(struct outside_item *item)
 {
 	if (item->secret != NULL)
 		explicit_bzero(item->secret, item->secret_size);
 	free(item->secret);
+	item->secret = NULL;
+	item->secret_size = 0;
+}
+
+static void item_free(struct outside_item *item)
+{
+	secret_free(item);
 	free(item->prefix);
 	free(item->request);
 	free(item->reason);
@@ -336,9 +346,7 @@ void outside_release(struct outside_table *table, uint64_t grant_id,
 	list_leave(table, item);
 	item->deadline_ms = DEADLINE_NONE;
 	item->delay_ms = 0;
-	if (item->secret != NULL)
-		explicit_bzero(item->secret, item->secret_size);
-	item->secret_size = 0;
+	secret_free(item);
 	outside_item_set(table, item, OUTSIDE_OVER, item->may_exist, now_ms);
 	outside_item_settle(table, item);
 	outside_pump(table, now_ms);

@@ -182,7 +182,6 @@ static void listed(struct fixture *f, const uint64_t *ids, size_t count)
 	core_outside_done(f->core, list->id, &end);
 }
 
-/* A journal that is old does not know the jobs that came after it. */
 /* Another name would be another reservation: this one would seem lost. */
 static void a_reservation_keeps_its_name(void **state)
 {
@@ -207,6 +206,47 @@ static void a_reservation_keeps_its_name(void **state)
 	assert_string_equal(open_outside(f, OUTSIDE_MAKE)->prefix, "renamed");
 }
 
+static void vanish(struct fixture *f, const char *loss, json_int_t severity)
+{
+	struct fairlead_error error;
+	json_t *exception;
+	char *changes;
+	uint64_t id;
+
+	fixture_setting(f, "loss", loss);
+	assert_int_equal(fixture_configure(f, &changes, &error), 0);
+	free(changes);
+	id = reserved(f, "trees=8");
+	outside_end(f, open_outside(f, OUTSIDE_MAKE), 0, "TOKEN");
+	listed(f, NULL, 0);
+	fixture_advance(f, 300000);
+	listed(f, NULL, 0);
+	/* The list may be cut short. */
+	assert_null(strstr(events(f, id), "exception"));
+	outside_end(f, open_outside(f, OUTSIDE_FIND), -ENOENT, "none");
+	exception = event(f, id, "exception");
+	assert_non_null(exception);
+	assert_int_equal(
+		json_integer_value(json_object_get(exception, "severity")),
+		severity);
+	assert_contains(json_string_value(json_object_get(exception, "note")),
+			"vanished");
+	json_decref(exception);
+	release_id(f, id);
+	assert_int_equal(rows(f, STORE_OUTSIDE, 0), 0);
+}
+
+static void a_reservation_that_vanishes_is_a_fatal_exception(void **state)
+{
+	vanish(*state, "fatal", 0);
+}
+
+static void or_a_warning_by_the_setting(void **state)
+{
+	vanish(*state, "warning", 4);
+}
+
+/* A journal that is old does not know the jobs that came after it. */
 static void what_was_never_given_is_left_alone(void **state)
 {
 	struct fixture *f = *state;
@@ -525,6 +565,8 @@ int main(void)
 		TEST(a_restart_asks_again),
 		TEST(a_release_ends_an_apply_that_waits),
 		TEST(a_reservation_keeps_its_name),
+		TEST(a_reservation_that_vanishes_is_a_fatal_exception),
+		TEST(or_a_warning_by_the_setting),
 		TEST(what_was_never_given_is_left_alone),
 		TEST(what_no_job_has_is_released),
 		TEST(an_interconnect_with_debts_stays_on),

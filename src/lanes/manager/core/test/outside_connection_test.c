@@ -269,6 +269,46 @@ static void list_that_hangs_keeps_nobody_out(void **state)
 	assert_int_equal(outside_connection(&bed->table), OUTSIDE_UP);
 }
 
+/* Each time all that wait are looked through. */
+static void releases_of_a_second_are_repeated_together(void **state)
+{
+	struct bed *bed = *state;
+
+	for (uint64_t id = 1; id <= 10; id++) {
+		want(bed, id);
+		end(bed, bed->sent_count - 1, 0);
+	}
+	for (uint64_t id = 1; id <= 10; id++) {
+		outside_release(&bed->table, id, bed->now_ms);
+		end(bed, bed->sent_count - 1, -EACCES);
+		advance(bed, 10);
+	}
+	bed->sent_count = 0;
+	advance(bed, outside_deadline_ms(&bed->table) - bed->now_ms);
+	assert_int_equal(bed->sent_count, 10);
+}
+
+static void debt_keeps_no_secret(void **state)
+{
+	struct bed *bed = *state;
+
+	want(bed, 1);
+	end(bed, 1, 0);
+	assert_non_null(outside_find(&bed->table, 1)->secret);
+	outside_release(&bed->table, 1, bed->now_ms);
+	assert_null(outside_find(&bed->table, 1)->secret);
+}
+
+static void list_is_read_every_few_minutes(void **state)
+{
+	struct bed *bed = *state;
+
+	advance(bed, 299999);
+	assert_int_equal(bed->sent_count, 1);
+	advance(bed, 1);
+	assert_int_equal(last_of(bed, 2), OUTSIDE_LIST);
+}
+
 static void refusal_says_what_went_wrong_last(void **state)
 {
 	struct bed *bed = *state;
@@ -336,6 +376,9 @@ int main(void)
 		TEST(one_request_that_hangs_is_no_outage),
 		TEST(release_that_hangs_keeps_nobody_out),
 		TEST(list_that_hangs_keeps_nobody_out),
+		TEST(releases_of_a_second_are_repeated_together),
+		TEST(debt_keeps_no_secret),
+		TEST(list_is_read_every_few_minutes),
 		TEST(refusal_says_what_went_wrong_last),
 		TEST(long_reason_is_cut_between_characters),
 		TEST(debts_are_bounded),
