@@ -110,6 +110,26 @@ void softfm_secret_make(struct softfm *softfm, char secret[SOFTFM_SECRET_SIZE])
 
 /* --- credentials --- */
 
+/* In place. What is no code stays as it is, as Slurm's secrets do. */
+static void form_decode(char *value)
+{
+	char *to = value;
+
+	for (const char *from = value; *from != '\0'; from++) {
+		unsigned int byte;
+
+		if (*from == '%' && isxdigit((unsigned char)from[1]) &&
+		    isxdigit((unsigned char)from[2]) &&
+		    sscanf(from + 1, "%2x", &byte) == 1 && byte != 0) {
+			*to++ = (char)byte;
+			from += 2;
+		} else {
+			*to++ = *from;
+		}
+	}
+	*to = '\0';
+}
+
 /* The value of a field of a form, or an empty text. */
 static void form_field(const char *form, size_t size, const char *name,
 		       char *value, size_t capacity)
@@ -127,6 +147,7 @@ static void form_field(const char *form, size_t size, const char *name,
 			snprintf(value, capacity, "%.*s",
 				 (int)(length - name_size - 1),
 				 form + name_size + 1);
+			form_decode(value);
 			return;
 		}
 		form += length + 1;

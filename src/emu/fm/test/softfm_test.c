@@ -159,6 +159,25 @@ static void test_token_is_expired_by_control(void **state)
 	assert_int_equal(ask(fixture, header, "GET", JOBS, NULL), 401);
 }
 
+static void test_form_is_decoded(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_int_equal(ask(fixture, NULL, "POST", "/fm/oauth/token",
+			     "grant_type=client_credentials&client_id=%69d&"
+			     "client_secret=s3%63ret"),
+			 200);
+	/* What is no code, and what would end the text, is a character. */
+	assert_int_equal(ask(fixture, NULL, "POST", "/fm/oauth/token",
+			     "grant_type=client_credentials&client_id=id&"
+			     "client_secret=s3cret%"),
+			 401);
+	assert_int_equal(ask(fixture, NULL, "POST", "/fm/oauth/token",
+			     "grant_type=client_credentials&client_id=id&"
+			     "client_secret=s3cret%00x"),
+			 401);
+}
+
 static void test_token_of_a_wrong_secret(void **state)
 {
 	static const char *const forms[] = {
@@ -542,6 +561,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_token),
 		TEST(test_token_is_expired_by_control),
+		TEST(test_form_is_decoded),
 		TEST(test_token_of_a_wrong_secret),
 		TEST(test_without_credentials),
 		TEST(test_session_token_is_limited),

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/bytes.h"
 #include "base/memory.h"
 #include "lanes/manager/outside/quote.h"
 
@@ -171,20 +172,30 @@ static const char *method_of(const struct fabric_operation *operation)
 		       : "GET";
 }
 
+/* A value of a form. */
+static void write_encoded(struct writer *writer, const char *value)
+{
+	static const char digits[] = "0123456789ABCDEF";
+
+	for (const char *c = value; *c != '\0'; c++) {
+		const uint8_t byte = (uint8_t)*c;
+		const char code[] = { '%', digits[byte >> 4],
+				      digits[byte & 15] };
+		bool is_plain = isalnum(byte) || strchr("-._~", byte) != NULL;
+
+		write_bytes(writer, is_plain ? c : code, is_plain ? 1 : 3);
+	}
+}
+
 static void token_fetch(struct fabric_manager *manager)
 {
 	const struct fabric_manager_config *config = manager->config;
-	_auto_(freep) char *form = memory_format(
-		"grant_type=client_credentials&client_id=%s&client_secret=%s"
-		"&scope=openid",
-		config->client_id, config->client_secret);
-	const struct http_request request = {
+	struct writer form = { 0 };
+	struct http_request request = {
 		.method = "POST",
 		.url = config->endpoint,
 		.headers = { "Content-Type: application/x-www-form-urlencoded",
 			     "Accept: application/json" },
-		.body = form,
-		.size = strlen(form),
 		.reply_max = REPLY_MAX,
 		.timeout_ms = config->timeout_ms,
 	};
@@ -192,8 +203,17 @@ static void token_fetch(struct fabric_manager *manager)
 	if (manager->is_fetching)
 		return;
 	manager->is_fetching = true;
+	write_plain(&form, "grant_type=client_credentials&client_id=");
+	write_encoded(&form, config->client_id);
+	write_plain(&form, "&client_secret=");
+	write_encoded(&form, config->client_secret);
+	write_plain(&form, "&scope=openid");
+	memory_check(form.result);
+	request.body = (const char *)form.data;
+	request.size = form.size;
 	http_send(&manager->http, TOKEN_REQUEST, &request);
-	sodium_memzero(form, strlen(form));
+	sodium_memzero(form.data, form.size);
+	writer_fini(&form);
 }
 
 /* Send it; or fetch a token first, and leave it waiting. */

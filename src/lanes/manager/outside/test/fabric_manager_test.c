@@ -436,6 +436,17 @@ static void test_token_is_fetched_once(void **state)
 	expect_end(fixture, 2, 0);
 }
 
+static void test_form_is_encoded(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->config.client_secret = "a+b/c=&%\xc3\xa4~";
+	use_oauth(fixture);
+	fabric_manager_drop(fixture->manager, 1, "cl-g1");
+	assert_non_null(strstr(last(fixture)->line,
+			       "&client_secret=a%2Bb%2Fc%3D%26%25%C3%A4~&"));
+}
+
 static void test_token_is_renewed_once(void **state)
 {
 	struct fixture *fixture = *state;
@@ -524,6 +535,7 @@ int main(void)
 		TEST(test_find),
 		TEST(test_list),
 		TEST(test_token_is_fetched_once),
+		TEST(test_form_is_encoded),
 		TEST(test_token_is_renewed_once),
 		TEST(test_token_that_is_renewed_already),
 		TEST(test_token_is_refused),
