@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a status means is in doc/rfc/external-reservations.md. An answer of the
- * server is not trusted: it is bounded, and quoted in an error only when it has
- * none of our secrets in it.
+ * Which requests an operation takes, and how it ends: the table of statuses is
+ * in doc/rfc/external-reservations.md.
  */
 #include "lanes/manager/outside/fabric_manager.h"
 
-#include <ctype.h>
-#include <jansson.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/memory.h"
-#include "lanes/manager/outside/quote.h"
+#include "lanes/manager/outside/answer.h"
 
 #define JOBS           "/fabric/collectives/jobs"
 #define USER           "cxi"
@@ -82,26 +79,6 @@ static void finish(struct fabric_manager *manager,
 	free(operation);
 }
 
-static int status_result(unsigned int status)
-{
-	switch (status) {
-	case 401:
-	case 403:
-		return -EACCES;
-	case 404:
-		return -ENOENT;
-	case 409:
-		return -EEXIST;
-	case 507:
-		return -ENOSPC;
-	default:
-		/* 408 and 429 ask for another try as 5xx do. */
-		return status >= 500 || status == 408 || status == 429
-			       ? -EAGAIN
-			       : -EINVAL;
-	}
-}
-
 static void fail_status(struct fabric_manager *manager,
 			struct fabric_operation *operation,
 			const struct http_reply *reply)
@@ -115,14 +92,14 @@ static void fail_status(struct fabric_manager *manager,
 			: NULL,
 	};
 	struct fabric_manager_outcome outcome = { .is_reached = true };
-	int result = status_result(reply->status);
-	char quote[OUTSIDE_QUOTE_MAX + 8];
+	int result = fabric_answer_result(reply->status);
+	char quote[FABRIC_ANSWER_QUOTE_MAX + 8];
 
 	/* It exists, though it cannot be read; or it has just vanished. */
 	if (operation->is_taking_over && result != -EAGAIN)
 		result = result == -ENOENT ? -EAGAIN : -EPROTO;
-	outside_quote(reply, secrets, sizeof(secrets) / sizeof(secrets[0]),
-		      quote);
+	fabric_answer_quote(reply, secrets,
+			    sizeof(secrets) / sizeof(secrets[0]), quote);
 	outcome.result = error_set(&outcome.error, result,
 				   "%s '%s': the fabric manager answers %u%s",
 				   verb_texts[operation->verb], operation->name,
@@ -256,69 +233,36 @@ static void send(struct fabric_manager *manager,
 
 /* --- replies --- */
 
-/* Printable, without what would end a header or a variable. */
-static bool is_token(const char *token)
-{
-	size_t size = 0;
-
-	for (; token[size] != '\0'; size++)
-		if (!isgraph((unsigned char)token[size]) ||
-		    token[size] == '\'' || token[size] == '"')
-			return false;
-	return size > 0 && size <= FABRIC_MANAGER_TOKEN_MAX;
-}
-
 static void made(struct fabric_manager *manager,
 		 struct fabric_operation *operation,
 		 const struct http_reply *reply)
 {
 	struct fabric_manager_outcome outcome = { .is_reached = true };
-	json_t *object = json_loadb(reply->body, reply->size, 0, NULL);
+	json_t *answer = fabric_answer_read(reply);
 
-	outcome.token =
-		json_string_value(json_object_get(object, "sessionToken"));
-	if (outcome.token != NULL && is_token(outcome.token))
+	outcome.token = fabric_answer_session_token(answer);
+	if (outcome.token != NULL)
 		finish(manager, operation, &outcome);
 	else
 		fail_reply(manager, operation, "has no usable sessionToken");
-	json_decref(object);
+	json_decref(answer);
 }
 
-static bool is_name(const char *name)
-{
-	size_t size = 0;
-
-	for (; name[size] != '\0'; size++)
-		if (!isalnum((unsigned char)name[size]) &&
-		    strchr("._-", name[size]) == NULL)
-			return false;
-	return size > 0 && size <= FABRIC_MANAGER_NAME_MAX;
-}
-
-/* The last part of each link; what cannot be a name of ours is left out. */
 static void listed(struct fabric_manager *manager,
 		   struct fabric_operation *operation,
 		   const struct http_reply *reply)
 {
 	struct fabric_manager_outcome outcome = { .is_reached = true };
-	json_t *object = json_loadb(reply->body, reply->size, 0, NULL);
-	const json_t *links = json_object_get(object, "documentLinks");
-	const size_t count = json_array_size(links);
-	_auto_(freep) const char **names = memory_array(count, sizeof(*names));
+	json_t *answer = fabric_answer_read(reply);
+	_auto_(freep) const char **names =
+		fabric_answer_names(answer, &outcome.name_count);
 
-	for (size_t i = 0; i < count; i++) {
-		const char *link = json_string_value(json_array_get(links, i));
-		const char *slash = link != NULL ? strrchr(link, '/') : NULL;
-
-		if (slash != NULL && is_name(slash + 1))
-			names[outcome.name_count++] = slash + 1;
-	}
 	outcome.names = names;
-	if (json_is_array(links))
+	if (names != NULL)
 		finish(manager, operation, &outcome);
 	else
 		fail_reply(manager, operation, "has no documentLinks");
-	json_decref(object);
+	json_decref(answer);
 }
 
 static void taken(struct fabric_manager *manager,
@@ -368,24 +312,20 @@ static void retry(struct fabric_manager *manager,
 static bool token_take(struct fabric_manager *manager,
 		       const struct http_reply *reply)
 {
-	json_t *object = json_loadb(reply->body, reply->size, 0, NULL);
-	const char *token =
-		json_string_value(json_object_get(object, "access_token"));
-	bool is_good = reply->status == 200 && token != NULL;
+	json_t *answer =
+		reply->status == 200 ? fabric_answer_read(reply) : NULL;
+	const char *token = fabric_answer_access_token(answer);
 
-	/* They are larger than those of sessions. */
-	for (const char *c = token; is_good && *c != '\0'; c++)
-		is_good = isgraph((unsigned char)*c) != 0;
-	if (is_good) {
+	if (token != NULL) {
 		manager->authorization =
 			memory_format("Authorization: Bearer %s", token);
 		manager->token_age++;
 	}
-	json_decref(object);
-	return is_good;
+	json_decref(answer);
+	return token != NULL;
 }
 
-/* Everybody who waits for a token fails. */
+/* All operations that wait for a token fail. */
 static void token_failed(struct fabric_manager *manager,
 			 const struct http_reply *reply)
 {
@@ -399,7 +339,7 @@ static void token_failed(struct fabric_manager *manager,
 		outcome.result = error_set(&outcome.error, -EAGAIN,
 					   "no answer from %s: %s", endpoint,
 					   reply->text);
-	else if (status_result(reply->status) == -EAGAIN)
+	else if (fabric_answer_result(reply->status) == -EAGAIN)
 		outcome.result =
 			error_set(&outcome.error, -EAGAIN, "%s answers %u",
 				  endpoint, reply->status);
