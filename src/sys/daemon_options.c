@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int daemon_options_fail(const struct daemon_options_table *table,
 			int *ret_exit_code, const char *format, ...)
@@ -81,9 +83,9 @@ int daemon_options_fd(const char *text, int *ret_fd)
 	return result;
 }
 
-int daemon_options_join(const struct daemon_options_table *table, int count,
-			char **words, char *text, size_t capacity,
-			int *ret_exit_code)
+static int words_join(const struct daemon_options_table *table, int count,
+		      char **words, char *text, size_t capacity,
+		      int *ret_exit_code)
 {
 	size_t size = 0;
 
@@ -100,5 +102,27 @@ int daemon_options_join(const struct daemon_options_table *table, int count,
 						   "the command is too long");
 		size += (size_t)length;
 	}
+	return 0;
+}
+
+int daemon_options_read_ctl(const struct daemon_options_table *table, int argc,
+			    char **argv, void *ctx, char *command,
+			    size_t capacity, int *ret_exit_code)
+{
+	const bool is_ctl = argc > 1 && strcmp(argv[1], "ctl") == 0;
+	int next;
+
+	*command = '\0';
+	argc -= is_ctl;
+	argv += is_ctl;
+	next = daemon_options_read(table, argc, argv, ctx, ret_exit_code);
+	if (next < 0)
+		return next;
+	if (is_ctl)
+		return words_join(table, argc - next, argv + next, command,
+				  capacity, ret_exit_code);
+	if (next < argc)
+		return daemon_options_fail(table, ret_exit_code,
+					   "'%s' is not expected", argv[next]);
 	return 0;
 }

@@ -45,10 +45,10 @@ int daemon_options_number(const char *text, uint64_t min, uint64_t max,
 /* An open descriptor, which children do not get from now on. -EINVAL. */
 int daemon_options_fd(const char *text, int *ret_fd);
 /*
- * The words that are left as one text with spaces, for a command of `ctl`.
- * -EINVAL: there are none, or they do not fit; printed as by
- * daemon_options_fail.
+ * As daemon_options_read, for a daemon whose program also sends it commands:
+ * "PROGRAM [OPTION...]" and "PROGRAM ctl [OPTION...] WORD...". *command becomes
+ * the words with spaces between; "" for the daemon. 0, or below it as there.
  */
-int daemon_options_join(const struct daemon_options_table *table, int count,
-			char **words, char *text, size_t capacity,
-			int *ret_exit_code);
+int daemon_options_read_ctl(const struct daemon_options_table *table, int argc,
+			    char **argv, void *ctx, char *command,
+			    size_t capacity, int *ret_exit_code);

@@ -137,28 +137,14 @@ int softnic_options_read(int argc, char **argv,
 			 struct softnic_options *ret_options,
 			 int *ret_exit_code)
 {
-	bool is_ctl = argc > 1 && strcmp(argv[1], "ctl") == 0;
-	int next;
-
 	*ret_options = (struct softnic_options){
 		.dir = WIRE_DIR_DEFAULT,
 		.ready_fd = -1,
 	};
 	softnic_config_init(&ret_options->config);
 	ret_options->config.ethernet_uid = geteuid();
-	argc -= is_ctl;
-	argv += is_ctl;
-	next = daemon_options_read(&table, argc, argv, ret_options,
-				   ret_exit_code);
-	if (next < 0)
-		return next;
-	if (is_ctl)
-		return daemon_options_join(&table, argc - next, argv + next,
-					   ret_options->command,
-					   sizeof(ret_options->command),
-					   ret_exit_code);
-	if (next < argc)
-		return daemon_options_fail(&table, ret_exit_code,
-					   "'%s' is not expected", argv[next]);
-	return 0;
+	return daemon_options_read_ctl(&table, argc, argv, ret_options,
+				       ret_options->command,
+				       sizeof(ret_options->command),
+				       ret_exit_code);
 }

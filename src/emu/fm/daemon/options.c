@@ -150,9 +150,6 @@ static const struct daemon_options_table table = { "fairlead-softfm", usage,
 int softfm_options_read(int argc, char **argv,
 			struct softfm_options *ret_options, int *ret_exit_code)
 {
-	bool is_ctl = argc > 1 && strcmp(argv[1], "ctl") == 0;
-	int next;
-
 	*ret_options = (struct softfm_options){
 		.dir = SOFTFM_DIR_DEFAULT,
 		.listen = "127.0.0.1:0",
@@ -165,19 +162,8 @@ int softfm_options_read(int argc, char **argv,
 			.token_may_patch = true,
 		},
 	};
-	argc -= is_ctl;
-	argv += is_ctl;
-	next = daemon_options_read(&table, argc, argv, ret_options,
-				   ret_exit_code);
-	if (next < 0)
-		return next;
-	if (is_ctl)
-		return daemon_options_join(&table, argc - next, argv + next,
-					   ret_options->command,
-					   sizeof(ret_options->command),
-					   ret_exit_code);
-	if (next < argc)
-		return daemon_options_fail(&table, ret_exit_code,
-					   "'%s' is not expected", argv[next]);
-	return 0;
+	return daemon_options_read_ctl(&table, argc, argv, ret_options,
+				       ret_options->command,
+				       sizeof(ret_options->command),
+				       ret_exit_code);
 }
