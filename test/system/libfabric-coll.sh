@@ -12,6 +12,7 @@
 # Exit code: of the last command, 0 or 1. Requests have 5 s each; 409 is tried
 # again after 100 ms, without end.
 set -u
+export HOME=/ # gojq looks for ~/.jq, which may be somebody else's
 
 MCAST_INUSE=2048 HWROOT_INUSE=2049 MCAST_INVALID=2050 HWROOT_INVALID=2051
 CURL_FAILED=2052 SERVER_ERR=2054
