@@ -109,10 +109,12 @@ static bool ask(struct cleaning *cleaning, const char *method, const char *url,
 		curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
 	code = curl_easy_perform(easy);
 	memory_check(cleaning->reply.result);
-	if (code != CURLE_OK) {
+	if (code == CURLE_WRITE_ERROR)
+		report("the answer from %s is too large", url);
+	else if (code != CURLE_OK)
 		report("no answer from %s: %s", url, curl_easy_strerror(code));
+	if (code != CURLE_OK)
 		return false;
-	}
 	curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &cleaning->status);
 	return true;
 }
