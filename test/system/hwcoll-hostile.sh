@@ -111,6 +111,7 @@ for mode in patch\ {endless-body,endless-headers,endless-header,slow,short,no-ht
 		timeout 10 "$cleaner" --timeout 1
 	[ "$code" -le 1 ] || fail "exit $code with $mode: $err"
 	lacks "$err" s3cret "the error of $mode"
+	[[ $mode != *endless-body ]] || expect_error 'is too large'
 done
 
 it 'who has no certificate of the configured authority gets no request'

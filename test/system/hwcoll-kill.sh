@@ -64,6 +64,7 @@ hang_job() { # hang_job VICTIM OP WHEN: a job's life, with a kill at this reques
 	list)
 		grant=$("${reserve[@]}")
 		hang list "$3" fairlead cluster restart manager
+		wait $running
 		kill_manager_or_fm "$1"
 		wait_for all_are_up
 		;;
