@@ -327,8 +327,7 @@ static void emit_outsides(const struct core *core, struct writer *out)
 	metrics_family(out, "external_debt_oldest_seconds", "gauge",
 		       "Age of the oldest of them; 0 when there is none.");
 	for (size_t i = 0; i < count; i++) {
-		const struct outside_item *item =
-			outside_oldest_debt(list[i].table);
+		const struct outside_item *item = list[i].table->debts;
 
 		metrics_line(
 			out,

@@ -22,7 +22,6 @@
 
 #include "base/memory.h"
 #include "base/seam.h"
-#include "base/text.h"
 
 #define LIST_EVERY_MS 300000
 #define RETRY_MAX_MS  300000
@@ -77,17 +76,34 @@ bool outside_is_debt(const struct outside_item *item)
 	return item->may_exist && item->state >= OUTSIDE_REFUSED;
 }
 
+/* It has entered its state, or is loaded. */
+static void item_count(struct outside_table *table, struct outside_item *item)
+{
+	table->state_counts[item->state]++;
+	if (!outside_is_debt(item))
+		return;
+	table->debt_count++;
+	DL_APPEND2(table->debts, item, debt_prev, debt_next);
+}
+
+static void item_uncount(struct outside_table *table, struct outside_item *item)
+{
+	table->state_counts[item->state]--;
+	if (!outside_is_debt(item))
+		return;
+	table->debt_count--;
+	DL_DELETE2(table->debts, item, debt_prev, debt_next);
+}
+
 void outside_item_set(struct outside_table *table, struct outside_item *item,
 		      enum outside_state state, bool may_exist, uint64_t now_ms)
 {
-	table->state_counts[item->state]--;
-	table->debt_count -= outside_is_debt(item);
+	item_uncount(table, item);
 	item->state = (uint8_t)state;
 	item->may_exist = may_exist;
 	item->since_ms = now_ms;
 	item->age_ms = 0;
-	table->state_counts[state]++;
-	table->debt_count += outside_is_debt(item);
+	item_count(table, item);
 	/* Of nothing that is left the row goes at once: outside_item_settle. */
 	if (state != OUTSIDE_OVER || may_exist || item->sent_id != 0)
 		table->ops->store(table->ctx, item);
@@ -106,8 +122,7 @@ struct outside_item *outside_item_add(struct outside_table *table,
 	item->since_ms = now_ms;
 	item->deadline_ms = DEADLINE_NONE;
 	item->list = LIST_NONE;
-	table->state_counts[state]++;
-	table->debt_count += outside_is_debt(item);
+	item_count(table, item);
 	table->item_count++;
 	HASH_ADD(hh, table->items, grant_id, sizeof(item->grant_id), item);
 	memory_added(hh, item);
@@ -135,8 +150,7 @@ static void item_free(struct outside_item *item)
 static void item_remove(struct outside_table *table, struct outside_item *item)
 {
 	list_leave(table, item);
-	table->state_counts[item->state]--;
-	table->debt_count -= outside_is_debt(item);
+	item_uncount(table, item);
 	table->item_count--;
 	HASH_DEL(table->items, item);
 	table->ops->erase(table->ctx, item->grant_id);
@@ -158,15 +172,6 @@ static void deadline_set(struct outside_table *table, struct outside_item *item,
 	item->deadline_ms = deadline_ms;
 	if (deadline_ms < table->wanted_ms)
 		table->wanted_ms = deadline_ms;
-}
-
-void outside_reason_set(struct outside_item *item, const char *why)
-{
-	char text[OUTSIDE_REASON_MAX + 1];
-
-	text_fit(text, sizeof(text), why);
-	free(item->reason);
-	item->reason = memory_text(text);
 }
 
 /* --- requests --- */
@@ -475,12 +480,19 @@ int outside_load(struct outside_table *table, const struct outside_item *row)
 	return 0;
 }
 
+static int older_first(const struct outside_item *a,
+		       const struct outside_item *b)
+{
+	return a->age_ms > b->age_ms ? -1 : a->age_ms < b->age_ms;
+}
+
 void outside_start(struct outside_table *table, uint64_t now_ms,
 		   uint32_t wait_ms)
 {
 	struct outside_item *item, *next;
 
 	table->list_ms = now_ms;
+	DL_SORT2(table->debts, older_first, debt_prev, debt_next);
 	HASH_ITER (hh, table->items, item, next) {
 		item->since_ms = now_ms;
 		if (item->state == OUTSIDE_WANTED) {

@@ -77,6 +77,7 @@ struct outside_item {
 	uint8_t list; /* where it is */
 	uint8_t verb; /* what is to be sent, or was */
 	struct outside_item *prev, *next;
+	struct outside_item *debt_prev, *debt_next;
 	UT_hash_handle hh;
 };
 
@@ -134,6 +135,7 @@ struct outside_table {
 	uint32_t in_flight;                           /* with the list */
 	uint64_t wanted_ms; /* no deadline is before it */
 	uint32_t state_counts[OUTSIDE_STATE_COUNT];
+	struct outside_item *debts; /* the oldest first */
 	uint32_t debt_count;
 	uint32_t item_count;
 	/* The connection; see outside_connection(). */
@@ -200,8 +202,5 @@ void outside_look(struct outside_table *table, uint64_t now_ms);
 const char *outside_state_name(enum outside_state state); /* "held" */
 enum outside_connection outside_connection(const struct outside_table *table);
 bool outside_is_debt(const struct outside_item *item);
-/* NULL: there is none. */
-const struct outside_item *outside_oldest_debt(
-	const struct outside_table *table);
 /* How long it has been in its state. */
 uint64_t outside_age_ms(const struct outside_item *item, uint64_t now_ms);

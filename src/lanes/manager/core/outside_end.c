@@ -64,6 +64,15 @@ static void connection_down(struct outside_table *table, uint64_t id,
 
 /* --- requests for one item --- */
 
+void outside_reason_set(struct outside_item *item, const char *why)
+{
+	char text[OUTSIDE_REASON_MAX + 1];
+
+	text_fit(text, sizeof(text), why);
+	free(item->reason);
+	item->reason = memory_text(text);
+}
+
 static void hold(struct outside_table *table, struct outside_item *item,
 		 const struct outside_end *end, uint64_t now_ms)
 {

@@ -33,21 +33,6 @@ uint64_t outside_age_ms(const struct outside_item *item, uint64_t now_ms)
 	return now_ms - item->since_ms + item->age_ms;
 }
 
-const struct outside_item *outside_oldest_debt(
-	const struct outside_table *table)
-{
-	const struct outside_item *item, *next, *oldest = NULL;
-
-	if (table->debt_count == 0)
-		return NULL; /* the table may be long */
-	HASH_ITER (hh, table->items, item, next)
-		if (outside_is_debt(item) &&
-		    (oldest == NULL || item->since_ms + oldest->age_ms <
-					       oldest->since_ms + item->age_ms))
-			oldest = item;
-	return oldest;
-}
-
 static uint64_t connection_ms(const struct core *core,
 			      const struct outside_table *table)
 {
@@ -78,7 +63,7 @@ static json_t *outside_json(const struct core *core,
 		[OUTSIDE_DOWN] = "down",
 		[OUTSIDE_DENIED] = "denied",
 	};
-	const struct outside_item *oldest = outside_oldest_debt(table);
+	const struct outside_item *oldest = table->debts;
 	json_t *object = memory_have(json_object());
 
 	view_text(object, "connection", connections[outside_connection(table)]);

@@ -32,6 +32,7 @@ struct row {
 	bool may_exist;
 	bool is_lost;
 	bool has_secret;
+	uint64_t from_ms;
 };
 
 struct flight {
@@ -86,6 +87,7 @@ static void on_store(void *ctx, const struct outside_item *item)
 		.may_exist = item->may_exist,
 		.is_lost = item->is_lost,
 		.has_secret = item->secret_size > 0,
+		.from_ms = world->now_ms - outside_age_ms(item, world->now_ms),
 	};
 	/* What is over has no secret on disk. */
 	if (item->state == OUTSIDE_OVER)
@@ -255,6 +257,24 @@ static void flights_move(struct world *world)
 	}
 }
 
+/* The first debt is the oldest one. */
+static void check_debts(const struct world *world)
+{
+	const struct outside_table *table = &world->table;
+	const struct outside_item *item, *next;
+	uint32_t count = 0;
+
+	HASH_ITER (hh, table->items, item, next) {
+		if (!outside_is_debt(item))
+			continue;
+		count++;
+		assert_true(outside_age_ms(table->debts, world->now_ms) >=
+			    outside_age_ms(item, world->now_ms));
+	}
+	assert_int_equal(table->debt_count, count);
+	assert_int_equal(table->debts != NULL, count > 0);
+}
+
 /* To the next thing that happens, or so far. */
 static void time_pass(struct world *world, uint64_t until_ms)
 {
@@ -281,6 +301,7 @@ static void time_pass(struct world *world, uint64_t until_ms)
 		flights_move(world);
 		if (outside_deadline_ms(&world->table) <= world->now_ms)
 			outside_tick(&world->table, world->now_ms);
+		check_debts(world);
 	}
 }
 
@@ -323,6 +344,7 @@ static void crash(struct world *world)
 			.state = row->state,
 			.may_exist = row->may_exist,
 			.is_lost = row->is_lost,
+			.age_ms = world->now_ms - row->from_ms,
 		};
 
 		if (!row->is_there)
