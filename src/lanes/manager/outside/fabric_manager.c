@@ -5,6 +5,7 @@
  */
 #include "lanes/manager/outside/fabric_manager.h"
 
+#include <ctype.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
