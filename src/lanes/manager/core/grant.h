@@ -169,7 +169,7 @@ void core_grace_settle(struct core *core, struct job *job);
 void core_grace_node_lost(struct core *core, const struct node *node);
 void core_grace_tick(struct core *core, uint64_t now_ms);
 
-/* --- external.c: what a lane has outside of the nodes --- */
+/* --- outside_jobs.c: external reservations of jobs --- */
 
 /* Fabric managers may be others: look at them at once. */
 void core_outside_configured(struct core *core);
