@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which requests are sent, and when. At most OUTSIDE_IN_FLIGHT are under way;
- * jobs that wait go first. While nobody answers, one request at a time is a
- * probe, less and less often. Every second probe is the list: a reservation
- * whose requests always hang cannot keep the connection down, nor can a list
- * that is too long for its timeout.
+ * those that a job waits for go first. While the connection is down, one request
+ * at a time is a probe, less and less often. Every second probe is the list: so
+ * neither one reservation whose requests always hang keeps the connection down,
+ * nor a list that is too long for its timeout.
  *
- * The list of what exists is read after a start, after each time that the
- * connection was down, and every few minutes. What is ours and unknown becomes
- * a debt. What a live job has lost is looked for by itself before it counts as
- * vanished, since a list may be cut short.
+ * The list is read after a start, after each time that the connection was down,
+ * and every few minutes.
  */
 #include "lanes/manager/core/outside_internal.h"
 
@@ -24,155 +22,6 @@
 #include "base/seam.h"
 
 #define LIST_EVERY_MS 300000
-#define RETRY_MAX_MS  300000
-
-/* Where an item is: a queue, which is its verb's, or one of these. */
-enum {
-	LIST_WAITING = 4,
-	LIST_NONE,
-};
-
-/* --- lists --- */
-
-static void list_leave(struct outside_table *table, struct outside_item *item)
-{
-	if (item->list == LIST_WAITING)
-		DL_DELETE(table->waiting, item);
-	else if (item->list != LIST_NONE)
-		DL_DELETE(table->queues[item->list], item);
-	item->list = LIST_NONE;
-}
-
-void outside_queue_join(struct outside_table *table, struct outside_item *item,
-			enum outside_verb verb)
-{
-	list_leave(table, item);
-	item->verb = (uint8_t)verb;
-	item->list = (uint8_t)verb;
-	DL_APPEND(table->queues[verb], item);
-}
-
-void outside_retry_later(struct outside_table *table, struct outside_item *item,
-			 uint64_t now_ms, uint32_t first_ms)
-{
-	list_leave(table, item);
-	item->delay_ms = item->delay_ms == 0 ? first_ms : item->delay_ms * 2;
-	if (item->delay_ms > RETRY_MAX_MS)
-		item->delay_ms = RETRY_MAX_MS;
-	item->due_ms = now_ms + item->delay_ms;
-	/* All that wait are looked through: at most once a second. */
-	if (item->delay_ms >= 1000)
-		item->due_ms += 1000 - item->due_ms % 1000;
-	item->list = LIST_WAITING;
-	DL_APPEND(table->waiting, item);
-	if (item->due_ms < table->waiting_ms)
-		table->waiting_ms = item->due_ms;
-}
-
-/* --- items --- */
-
-bool outside_is_debt(const struct outside_item *item)
-{
-	return item->may_exist && item->state >= OUTSIDE_REFUSED;
-}
-
-/* It has entered its state, or is loaded. */
-static void item_count(struct outside_table *table, struct outside_item *item)
-{
-	table->state_counts[item->state]++;
-	if (!outside_is_debt(item))
-		return;
-	table->debt_count++;
-	DL_APPEND2(table->debts, item, debt_prev, debt_next);
-}
-
-static void item_uncount(struct outside_table *table, struct outside_item *item)
-{
-	table->state_counts[item->state]--;
-	if (!outside_is_debt(item))
-		return;
-	table->debt_count--;
-	DL_DELETE2(table->debts, item, debt_prev, debt_next);
-}
-
-void outside_item_set(struct outside_table *table, struct outside_item *item,
-		      enum outside_state state, bool may_exist, uint64_t now_ms)
-{
-	item_uncount(table, item);
-	item->state = (uint8_t)state;
-	item->may_exist = may_exist;
-	item->since_ms = now_ms;
-	item->age_ms = 0;
-	item_count(table, item);
-	/* Of nothing that is left the row goes at once: outside_item_settle. */
-	if (state != OUTSIDE_OVER || may_exist || item->sent_id != 0)
-		table->ops->store(table->ctx, item);
-}
-
-struct outside_item *outside_item_add(struct outside_table *table,
-				      uint64_t grant_id,
-				      enum outside_state state, bool may_exist,
-				      uint64_t now_ms)
-{
-	struct outside_item *item = memory_alloc(sizeof(*item));
-
-	item->grant_id = grant_id;
-	item->state = (uint8_t)state;
-	item->may_exist = may_exist;
-	item->since_ms = now_ms;
-	item->deadline_ms = DEADLINE_NONE;
-	item->list = LIST_NONE;
-	item_count(table, item);
-	table->item_count++;
-	HASH_ADD(hh, table->items, grant_id, sizeof(item->grant_id), item);
-	memory_added(hh, item);
-	return item;
-}
-
-static void secret_free(struct outside_item *item)
-{
-	if (item->secret != NULL)
-		explicit_bzero(item->secret, item->secret_size);
-	free(item->secret);
-	item->secret = NULL;
-	item->secret_size = 0;
-}
-
-static void item_free(struct outside_item *item)
-{
-	secret_free(item);
-	free(item->prefix);
-	free(item->request);
-	free(item->reason);
-	free(item);
-}
-
-static void item_remove(struct outside_table *table, struct outside_item *item)
-{
-	list_leave(table, item);
-	item_uncount(table, item);
-	table->item_count--;
-	HASH_DEL(table->items, item);
-	table->ops->erase(table->ctx, item->grant_id);
-	item_free(item);
-}
-
-const struct outside_item *outside_find(const struct outside_table *table,
-					uint64_t grant_id)
-{
-	struct outside_item *item;
-
-	HASH_FIND(hh, table->items, &grant_id, sizeof(grant_id), item);
-	return item;
-}
-
-static void deadline_set(struct outside_table *table, struct outside_item *item,
-			 uint64_t deadline_ms)
-{
-	item->deadline_ms = deadline_ms;
-	if (deadline_ms < table->wanted_ms)
-		table->wanted_ms = deadline_ms;
-}
 
 /* --- requests --- */
 
@@ -198,7 +47,7 @@ static void send(struct outside_table *table, struct outside_item *item)
 		.text = item->verb == OUTSIDE_MAKE ? item->request : "",
 	};
 
-	list_leave(table, item);
+	outside_list_leave(table, item);
 	*outside_sent_slot(table, 0) = item;
 	item->sent_id = request.id;
 	table->is_list_next = true;
@@ -266,16 +115,6 @@ void outside_pump(struct outside_table *table, uint64_t now_ms)
 	}
 }
 
-void outside_item_settle(struct outside_table *table, struct outside_item *item)
-{
-	if (item->sent_id != 0)
-		return;
-	if (outside_is_debt(item))
-		outside_queue_join(table, item, OUTSIDE_DROP);
-	else if (item->state == OUTSIDE_OVER)
-		item_remove(table, item);
-}
-
 void outside_item_refuse(struct outside_table *table, struct outside_item *item,
 			 const char *why, bool may_exist, uint64_t now_ms)
 {
@@ -285,11 +124,19 @@ void outside_item_refuse(struct outside_table *table, struct outside_item *item,
 	outside_item_set(table, item, OUTSIDE_REFUSED, may_exist, now_ms);
 	table->counts.refused++;
 	outside_item_settle(table, item);
-	/* Last: when its job ends by that, the item may be gone. */
+	/* Last: if this ends its job, the item may be freed. */
 	table->ops->settled(table->ctx, item);
 }
 
 /* --- what jobs want --- */
+
+static void deadline_set(struct outside_table *table, struct outside_item *item,
+			 uint64_t deadline_ms)
+{
+	item->deadline_ms = deadline_ms;
+	if (deadline_ms < table->wanted_ms)
+		table->wanted_ms = deadline_ms;
+}
 
 static struct outside_item *item_want(struct outside_table *table,
 				      uint64_t grant_id, const char *request,
@@ -348,13 +195,22 @@ void outside_release(struct outside_table *table, uint64_t grant_id,
 	HASH_FIND(hh, table->items, &grant_id, sizeof(grant_id), item);
 	if (item == NULL || item->state == OUTSIDE_OVER)
 		return;
-	list_leave(table, item);
+	outside_list_leave(table, item);
 	item->deadline_ms = DEADLINE_NONE;
 	item->delay_ms = 0;
-	secret_free(item);
+	outside_secret_free(item);
 	outside_item_set(table, item, OUTSIDE_OVER, item->may_exist, now_ms);
 	outside_item_settle(table, item);
 	outside_pump(table, now_ms);
+}
+
+const struct outside_item *outside_find(const struct outside_table *table,
+					uint64_t grant_id)
+{
+	struct outside_item *item;
+
+	HASH_FIND(hh, table->items, &grant_id, sizeof(grant_id), item);
+	return item;
 }
 
 /* --- time --- */
@@ -406,7 +262,7 @@ static void item_expire(struct outside_table *table, struct outside_item *item,
 	why = memory_format("not given within %" PRIu64 " ms%s%s",
 			    now_ms - item->since_ms,
 			    last[0] != '\0' ? ": " : "", last);
-	list_leave(table, item);
+	outside_list_leave(table, item);
 	outside_item_refuse(table, item, why, item->may_exist, now_ms);
 }
 
@@ -455,7 +311,7 @@ void outside_fini(struct outside_table *table)
 
 	HASH_ITER (hh, table->items, item, next) {
 		HASH_DEL(table->items, item);
-		item_free(item);
+		outside_item_free(item);
 	}
 }
 
@@ -465,7 +321,7 @@ int outside_load(struct outside_table *table, const struct outside_item *row)
 
 	if (outside_find(table, row->grant_id) != NULL)
 		return -EEXIST;
-	/* A creation may have been sent, and nobody knows. */
+	/* A creation may have been sent before the manager died. */
 	item = outside_item_add(table, row->grant_id, row->state,
 				row->may_exist || row->state == OUTSIDE_WANTED,
 				0);

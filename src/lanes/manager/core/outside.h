@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * External reservations: what a job's lane has outside of the nodes, at a
- * fabric manager. One table for each interconnect that wants some; an item is
- * the reservation of one grant.
+ * fabric manager (doc/rfc/external-reservations.md). One table for each
+ * interconnect that has them; an item is the reservation of one grant.
  *
  *	wanted --> held ----> over --> gone
  *	    \----> refused --/
  *
- * An item that is over, or refused, and may exist outside is a debt: it is
- * released, tried again for as long as it takes. It holds back nothing of the
- * job. Requests of one item never overlap, so that nothing overtakes.
+ * An item that is refused or over and may exist outside is a debt: the table
+ * releases it, and tries again for as long as it takes. The job does not wait
+ * for that. Requests of one item never overlap, so none overtakes another.
  *
  * The table sends nothing and stores nothing itself. The caller lets a request
  * out only when the rows that were given out before it are on disk.
@@ -41,8 +41,8 @@ enum outside_state {
 };
 
 enum outside_verb {
-	OUTSIDE_MAKE, /* one that exists is taken over */
-	OUTSIDE_DROP, /* none is success */
+	OUTSIDE_MAKE, /* create it; one that exists is taken over */
+	OUTSIDE_DROP, /* release it; success too if there is none */
 	OUTSIDE_FIND, /* -ENOENT: there is none */
 	OUTSIDE_LIST, /* of all grants */
 };
@@ -179,11 +179,11 @@ void outside_start(struct outside_table *table, uint64_t now_ms,
 void outside_want(struct outside_table *table, uint64_t grant_id,
 		  const char *request, bool is_fatal, uint64_t now_ms,
 		  uint32_t wait_ms);
-/* The same, but it cannot be had. */
+/* The same, refused at once for the reason why. */
 void outside_refuse(struct outside_table *table, uint64_t grant_id,
 		    const char *request, bool is_fatal, const char *why,
 		    uint64_t now_ms);
-/* The grant is released: what there is becomes a debt. None is allowed. */
+/* The grant is released: its reservation, if it has one, becomes a debt. */
 void outside_release(struct outside_table *table, uint64_t grant_id,
 		     uint64_t now_ms);
 const struct outside_item *outside_find(const struct outside_table *table,

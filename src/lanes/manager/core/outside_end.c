@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How requests ended: what that says of the connection, of the item that was
- * asked for, and of what a list shows.
+ * How requests ended: what follows for the connection, for the item of the
+ * request, and for the items that a list shows or lacks. A name of ours without
+ * an item becomes a debt. A held reservation that is not on the list is looked
+ * for by itself before it counts as vanished, since a list may be cut short.
  */
 #include "lanes/manager/core/outside_internal.h"
 
@@ -19,6 +21,15 @@
 #define RETRY_FIRST_MS  1000
 
 /* --- the connection --- */
+
+enum outside_connection outside_connection(const struct outside_table *table)
+{
+	if (!table->is_known)
+		return OUTSIDE_UNKNOWN;
+	if (table->is_down)
+		return OUTSIDE_DOWN;
+	return table->is_denied ? OUTSIDE_DENIED : OUTSIDE_UP;
+}
 
 static void connection_up(struct outside_table *table, uint64_t id,
 			  const struct outside_end *end, uint64_t now_ms)
@@ -63,15 +74,6 @@ static void connection_down(struct outside_table *table, uint64_t id,
 }
 
 /* --- requests for one item --- */
-
-void outside_reason_set(struct outside_item *item, const char *why)
-{
-	char text[OUTSIDE_REASON_MAX + 1];
-
-	text_fit(text, sizeof(text), why);
-	free(item->reason);
-	item->reason = memory_text(text);
-}
 
 static void hold(struct outside_table *table, struct outside_item *item,
 		 const struct outside_end *end, uint64_t now_ms)
@@ -158,7 +160,7 @@ static int id_compare(const void *a, const void *b)
 	return first < second ? -1 : first > second;
 }
 
-/* Something of ours that is not as it should be. */
+/* A list has a name of ours: is there an item that accounts for it? */
 static void found(struct outside_table *table, uint64_t grant_id,
 		  uint64_t now_ms)
 {

@@ -4,12 +4,16 @@
 
 #include "lanes/manager/core/outside.h"
 
+void outside_list_leave(struct outside_table *table, struct outside_item *item);
 void outside_queue_join(struct outside_table *table, struct outside_item *item,
 			enum outside_verb verb);
 /* first_ms: the delay at first; it doubles. */
 void outside_retry_later(struct outside_table *table, struct outside_item *item,
 			 uint64_t now_ms, uint32_t first_ms);
 
+/* Wipes it. */
+void outside_secret_free(struct outside_item *item);
+void outside_item_free(struct outside_item *item);
 void outside_reason_set(struct outside_item *item, const char *why);
 
 struct outside_item *outside_item_add(struct outside_table *table,

@@ -7,32 +7,6 @@
 #include "lanes/manager/core/grant.h"
 #include "lanes/manager/core/view.h"
 
-const char *outside_state_name(enum outside_state state)
-{
-	static const char *const names[OUTSIDE_STATE_COUNT] = {
-		[OUTSIDE_WANTED] = "wanted",
-		[OUTSIDE_HELD] = "held",
-		[OUTSIDE_REFUSED] = "refused",
-		[OUTSIDE_OVER] = "over",
-	};
-
-	return names[state];
-}
-
-enum outside_connection outside_connection(const struct outside_table *table)
-{
-	if (!table->is_known)
-		return OUTSIDE_UNKNOWN;
-	if (table->is_down)
-		return OUTSIDE_DOWN;
-	return table->is_denied ? OUTSIDE_DENIED : OUTSIDE_UP;
-}
-
-uint64_t outside_age_ms(const struct outside_item *item, uint64_t now_ms)
-{
-	return now_ms - item->since_ms + item->age_ms;
-}
-
 static uint64_t connection_ms(const struct core *core,
 			      const struct outside_table *table)
 {
