@@ -80,7 +80,9 @@ is "$(grep -c allocated <<<"$out")" 3 'LNIs'
 it "libfabric's own provider for these NICs finds them in the lane"
 if on n0 -- fi_info -l 2>/dev/null | grep -q '^cxi:'; then
 	expect_exit 0 environment n0 sub/1 --inherit --exec -- fi_info -p cxi
-	is "$(grep -c 'domain: cxi[0-2]$' <<<"$out")" 3 'NICs'
+	is "$(grep 'domain: cxi[0-2]$' <<<"$out" | sort -u | wc -l)" 3 'NICs'
+	expect_exit 0 environment n0 sub/1 --inherit --exec -- "$tools/fi-domain" cxi
+	is "$(grep '^cxi[0-2]$' <<<"$out" | sort -u | wc -l)" 3 'domains'
 else
 	skip_claim 'libfabric here has no cxi provider'
 fi
