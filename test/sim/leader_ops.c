@@ -120,6 +120,7 @@ static int on_replay(void *ctx, struct engine *engine, uint64_t *ret_epoch,
 	coverage_hit(world->coverage,
 		     result < 0 ? "manager:replay-failed" : "manager:replay");
 	process->is_unwell = result < 0;
+	oracle_manager_started(world->oracle, false);
 	if (result == 0) {
 		process->epoch = *ret_epoch;
 		world_trace(world, "%s reads its journal again epoch=%llu",

@@ -11,7 +11,7 @@
 #include "oracle_internal.h"
 
 /* Rows come first, on a disk that may be slow. */
-#define SLACK_MS 30000
+#define SLACK_MS 5000
 
 void oracle_no_token(const struct oracle *oracle, const char *where,
 		     const void *bytes, size_t size)
