@@ -43,7 +43,7 @@ have_joined() { # have_joined COUNT FILE: so many trees were made, says the file
 expect_no_token() { # expect_no_token FILE...: of a job that is there; nor in an argument
 	fm dump | gojq -r '.jobs[].sessionToken' >"$work/token"
 	[ -s "$work/token" ]
-	! grep -alFf "$work/token" "$@" /proc/[0-9]*/cmdline || fail 'there is a token'
+	! grep -aslFf "$work/token" "$@" /proc/[0-9]*/cmdline || fail 'there is a token'
 }
 
 token_of() { # token_of NAME: of a reservation

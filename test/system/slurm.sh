@@ -265,6 +265,88 @@ expect_exit 0 as_user "$alice" srun -N4 --fairlead=vnis=1 "$work/show"
 is "$(grep -c 'vnis=102[45] ' <<<"$out")" 4 'tasks in a lane'
 expect_slurm_clean 4
 
+# A job with Slurm's own reservation, of its hpe_slingshot: a service for the user,
+# and variables of each step. In a step a Flux, or a run without one.
+slurm_cluster=story
+service=$(on n0 -- "$tools/make-service" cxi0 2000 "$alice")
+cat >"$work/own" <<END
+#!/bin/sh
+until [ -e $shared/own ]; do sleep 0.05; done
+srun --task-prolog=$work/task-prolog $work/own-step
+until [ -e $shared/own.end ]; do sleep 0.05; done
+END
+cat >"$work/task-prolog" <<END
+#!/bin/sh
+cat $shared/own
+echo "export FI_CXI_COLL_JOB_STEP_ID=\$SLURM_STEP_ID"
+END
+echo 'plugin.load { file = "*.so", conf = {} }
+plugin.load { file = "'"$build/src/lanes/plugin/flux/fairlead-shell.so"'", conf = {} }' \
+	>"$work/shell.lua"
+instance="flux start -Sconf.shell_initrc=$work/shell.lua flux run"
+anybody flux --version >/dev/null 2>&1 || instance='fairlead run --inherit --'
+cat >"$work/own-step" <<END
+#!/bin/sh
+show='env | grep -E "^(SLINGSHOT|FI_CXI)_" | sort'
+$libfabric join=0:00:10,0:00:11
+sh -c "\$show >$shared/env.slurm"
+$instance sh -c "\$show >$shared/env.instance; $libfabric join=0:00:12,0:00:13; exit 3"
+echo "code \$?"
+fairlead run --inherit -- sh -c "\$show >$shared/env.run; exec $libfabric join=0:00:14,0:00:15 abort"
+echo "code \$?"
+END
+chmod 755 "$work"/{own,own-step,task-prolog}
+expect_exit 0 as_user "$alice" sbatch --parsable -w n0 -o "$shared/own.out" "$work/own"
+job=$out
+slurm_login
+slurm_step "$job"
+cat >"$work/variables" <<END
+export SLINGSHOT_VNIS=2000
+export SLINGSHOT_DEVICES=cxi0
+export SLINGSHOT_SVC_IDS=$service
+export SLINGSHOT_TCS=0x0a
+export FI_CXI_COLL_JOB_ID=story-$job
+export FI_CXI_COLL_MCAST_TOKEN=$slurm_session
+export FI_CXI_COLL_FABRIC_MGR_URL=$(cat "$dir/url")$trees
+export FI_CXI_COLL_FABRIC_MGR_CACERT=$dir/ca.pem
+export FI_CXI_HWCOLL_ADDRS_PER_JOB=4
+export FI_CXI_HWCOLL_MIN_NODES=1
+END
+mv "$work/variables" "$shared/own"
+
+it 'HL01: an instance inside a job passes on what Slurm itself has reserved for it'
+wait_for grep -q 'code 137' "$shared/own.out"
+grep -q 'code 3' "$shared/own.out"
+is "$(sort "$shared/own" | sed 's/^export //')" \
+	"$(grep -v STEP_ID "$shared/env.slurm")" 'variables of the step'
+for name in instance run; do
+	is "$(grep -v STEP_ID "$shared/env.$name")" "$(grep -v STEP_ID "$shared/env.slurm")" \
+		"variables inside, of $name"
+	grep -Eqx 'FI_CXI_COLL_JOB_STEP_ID=0/[[:alnum:]]+' "$shared/env.$name"
+done
+is "$(json_of list | gojq '.jobs | length')" 0 'jobs of the manager'
+expect_names "story-$job"
+
+it 'HL02: the trees inside go with the token of Slurm'\''s reservation, and those of the step stay'
+wait_for are_steps 0
+have_joined 3 "$shared/own.out"
+is "$(grep -c "op=patch status=200 job=story-$job" "$FAIRLEAD_CLUSTER/manager/log/softfm.log")" 2 \
+	'steps that were cleaned up'
+
+it 'HL03: nobody but Slurm releases its reservation'
+touch "$shared/own.end"
+wait_for is_job "$job" COMPLETED
+restart manager
+expect_exit 0 fairlead run -N 2 -o vnis=1,hwcoll=on -- true # the manager has listed what there is
+expect_names "story-$job"
+lacks "$(<"$FAIRLEAD_CLUSTER/manager/log/softfm.log")" "op=delete .*job=story-" 'what was released'
+slurm_step_end "$job" 0
+slurm_job_end "$job"
+expect_names ''
+on n0 -- fairlead clean --all >/dev/null
+wait_for is_pool withheld ''
+expect_slurm_clean 4
+
 it 'reserve_fatal = false: a job has a lane as long as there are any'
 sed -i 's/default_vnis *= .*/reserve_fatal = false/' "$config"
 expect_exit 0 fairlead manager reconfigure
