@@ -189,7 +189,7 @@ cat >"$work/inner.sh" <<END
 #!/bin/sh
 $libfabric join=0:00:10,0:00:11
 flux run -N2 sh -c '[ \$FLUX_TASK_RANK != 0 ] || $libfabric join=0:00:12,0:00:13; exit 3'
-echo "code \$?"
+echo "ended \$?"
 until [ -e $work/abort ]; do sleep 0.05; done
 flux run sh -c '$libfabric join=0:00:14,0:00:15 >$work/killed.out; kill -9 \$PPID; exec sleep inf'
 until [ -e $work/stay ]; do sleep 0.05; done
@@ -200,7 +200,7 @@ are_two() { # steps with trees
 }
 inner_batch
 outer=/$(plain "$job")
-wait_for grep -q 'code 3' "$work/inner.out"
+wait_for grep -qx 'ended 3' "$work/inner.out"
 wait_for are_steps "$outer"
 have_joined 2 "$work/inner.out"
 touch "$work/abort"

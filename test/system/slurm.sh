@@ -96,24 +96,24 @@ cat >"$work/aborting" <<END
 #!/bin/sh
 $libfabric join=0:00:10,0:00:11
 srun -N2 sh -c '[ \$SLURM_PROCID != 0 ] || $libfabric join=0:00:12,0:00:13; exit 3'
-echo "code \$?"
+echo "ended \$?"
 until [ -e $shared/abort ]; do sleep 0.05; done
 srun -N2 sh -c '[ \$SLURM_PROCID != 0 ] || $libfabric join=0:00:14,0:00:15; kill -9 \$\$'
-echo "code \$?"
+echo "ended \$?"
 until [ -e $shared/stay ]; do sleep 0.05; done
 srun -N2 sh -c '[ \$SLURM_PROCID != 0 ] || $libfabric join=0:00:16,0:00:17; exec sleep inf'
-echo "code \$?"
+echo "ended \$?"
 exec sleep inf
 END
 chmod 755 "$work/aborting"
 expect_exit 0 as_user "$alice" sbatch --parsable -N2 --fairlead=hwcoll=on -o "$shared/trees" \
 	"$work/aborting"
 job=$out
-wait_for grep -q 'code 3' "$shared/trees"
+wait_for grep -qx 'ended 3' "$shared/trees"
 wait_for are_steps 4294967291
 have_joined 2 "$shared/trees"
 touch "$shared/abort"
-wait_for grep -q 'code 137' "$shared/trees"
+wait_for grep -qx 'ended 137' "$shared/trees"
 wait_for are_steps 4294967291
 have_joined 3 "$shared/trees"
 touch "$shared/stay"
@@ -291,9 +291,9 @@ show='env | grep -E "^(SLINGSHOT|FI_CXI)_" | sort'
 $libfabric join=0:00:10,0:00:11
 sh -c "\$show >$shared/env.slurm"
 $instance sh -c "\$show >$shared/env.instance; $libfabric join=0:00:12,0:00:13; exit 3"
-echo "code \$?"
+echo "ended \$?"
 fairlead run --inherit -- sh -c "\$show >$shared/env.run; exec $libfabric join=0:00:14,0:00:15 abort"
-echo "code \$?"
+echo "ended \$?"
 END
 chmod 755 "$work"/{own,own-step,task-prolog}
 expect_exit 0 as_user "$alice" sbatch --parsable -w n0 -o "$shared/own.out" "$work/own"
@@ -315,8 +315,8 @@ END
 mv "$work/variables" "$shared/own"
 
 it 'HL01: an instance inside a job passes on what Slurm itself has reserved for it'
-wait_for grep -q 'code 137' "$shared/own.out"
-grep -q 'code 3' "$shared/own.out"
+wait_for grep -qx 'ended 137' "$shared/own.out"
+grep -qx 'ended 3' "$shared/own.out"
 is "$(sort "$shared/own" | sed 's/^export //')" \
 	"$(grep -v STEP_ID "$shared/env.slurm")" 'variables of the step'
 for name in instance run; do
