@@ -91,6 +91,15 @@ is "$(grep -v srun "$shared/ids" | tr '\n' ' ')" '4294967291 0 0 1 1 none ' 'ids
 expect_exit 1 as_user "$alice" srun -N2 printenv FI_CXI_COLL_JOB_STEP_ID
 expect_slurm_clean 4
 
+clean_ups_on() { # clean_ups_on NODE: the user ids of each that waits
+	local network pid
+	network=$(readlink "/proc/$(pid_of "$1" holder)/ns/net")
+	for pid in $(pgrep -f '^fairlead-step-clean --wait'); do
+		[ "$(readlink "/proc/$pid/ns/net")" != "$network" ] ||
+			awk '$1 == "Uid:" { print $2, $3, $4, $5 }' "/proc/$pid/status"
+	done
+}
+
 it 'HC01 HC03: the trees of a step go after it, also of one that aborts or is killed'
 cat >"$work/aborting" <<END
 #!/bin/sh
@@ -119,6 +128,10 @@ have_joined 3 "$shared/trees"
 touch "$shared/stay"
 wait_for are_steps 2 4294967291
 expect_no_token "$FAIRLEAD_CLUSTER"/*/log/* "$slurm"/log/*
+clean_ups=$(clean_ups_on n0)
+is "$(wc -l <<<"$clean_ups")" 2 'clean-ups, of the script and the step'
+is "$(sort -u <<<"$clean_ups")" "$alice $alice $alice $alice" 'their users'
+is "$(clean_ups_on n1)" '' 'clean-ups on the second node'
 slurm_client scancel "$job.2"
 wait_for are_steps 4294967291
 slurm_client scancel "$job"
