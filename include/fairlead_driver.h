@@ -123,21 +123,22 @@ struct fairlead_plan {
 	/* Checked and completed options, for the nodes. */
 	char options[FAIRLEAD_OPTIONS_MAX + 1];
 	/*
-	 * An external reservation that the lane wants besides, in the words of
-	 * its backend, such as the number of multicast trees; "": none. The
-	 * job's apply waits for it (`outside`). When it is refused the apply
-	 * fails, or the job goes on without it, with a warning.
+	 * An external reservation that the lane needs besides (see
+	 * doc/rfc/external-reservations.md): what to ask the fabric manager
+	 * for, as a number of multicast trees; "": none. The job's apply waits
+	 * for it (`outside`). If it is refused, the apply fails, or the job
+	 * goes on without it and has a warning.
 	 */
 	char outside[FAIRLEAD_OUTSIDE_MAX + 1];
 	bool is_outside_fatal;
-	/* Why it cannot be had, where it was asked for; "": it may. */
-	char outside_flaw[FAIRLEAD_REASON_MAX + 1];
+	/* Why the driver refuses it; "": the fabric manager decides. */
+	char outside_refusal[FAIRLEAD_REASON_MAX + 1];
 };
 
-/* What the manager needs to know of external reservations. */
+/* The fabric manager of a driver, and how jobs use it. */
 struct fairlead_outside {
-	uint32_t wait_ms; /* of a job's apply; 0: there are none */
-	/* A live job whose reservation vanishes fails, or is warned. */
+	uint32_t wait_ms; /* limit of a job's apply; 0: no fabric manager */
+	/* A live job whose reservation vanishes: fatal, or a warning. */
 	bool is_loss_fatal;
 	/*
 	 * For people: what one job reserves, what all jobs together can (0: not
@@ -148,8 +149,8 @@ struct fairlead_outside {
 	uint32_t total;
 	uint32_t min_nodes;
 	/*
-	 * The fabric manager, for who speaks with it. Texts are the state's,
-	 * NULL where they are not set.
+	 * For the manager's HTTPS client. Texts are the state's, NULL where
+	 * they are not set.
 	 */
 	const char *url;         /* "https://HOST[:PORT][/PREFIX]" */
 	const char *auth;        /* "oauth", "basic" or "certificate" */

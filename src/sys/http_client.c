@@ -57,7 +57,7 @@ static void transfer_destroy(struct http_transfer *transfer)
 
 /* --- the end of a request --- */
 
-/* libcurl has limits of its own: for a line of the head, and for the head. */
+/* libcurl limits a header line, and all headers: older ones as "no memory". */
 static bool is_curl_limit(CURLcode code)
 {
 #if LIBCURL_VERSION_NUM >= 0x080600
@@ -308,7 +308,7 @@ static void on_send(void *ctx, uint64_t id, const struct http_request *request)
 	transfer->easy = memory_have(curl_easy_init());
 	DL_APPEND(client->transfers, transfer);
 	options_set(transfer, request);
-	/* It begins by the timer, so that nothing ends in this call. */
+	/* libcurl starts it from the timer, so it cannot end in this call. */
 	curl_multi_add_handle(client->multi, transfer->easy);
 }
 

@@ -25,7 +25,7 @@ struct http_client_config {
 
 /*
  * The functions are in a library of their own, libfairlead-http, so that only
- * who sends requests loads libcurl, and all that it brings.
+ * managers with a fabric manager load libcurl and its many dependencies.
  */
 struct http_client_library {
 	/* done: how a request ended, in the order of their ends. */

@@ -87,7 +87,7 @@ static int reserve(void *data, const struct fairlead_driver_request *request,
 	strcpy(ret_plan->outside, "8");
 	strcpy(ret_plan->options, request->options);
 	if (strstr(request->options, "many") != NULL)
-		strcpy(ret_plan->outside_flaw, "there are not so many");
+		strcpy(ret_plan->outside_refusal, "there are not so many");
 	return 0;
 }
 

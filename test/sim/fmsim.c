@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A request arrives, is carried out, and is answered; the client waits for
- * CLIENT_MS. What the connection or the process of the manager has lost by then
- * may arrive all the same, and late. That names are kept apart is the work of
- * the shipped outside/name.c; that they were is known here by who made a
- * reservation.
+ * CLIENT_MS. A request that was given up, or whose manager died, may still
+ * arrive, late. Names are those of the shipped outside/name.c; whether they kept
+ * clients apart shows in the grant id of the client that made a reservation.
  */
 #include "fmsim.h"
 
@@ -17,8 +16,8 @@
 #include "lanes/manager/outside/name.h"
 #include "oracle.h"
 
-#define EVERY     7
-#define WHICH     2
+#define EVERY     7 /* seeds: one of them has a fabric manager, */
+#define WHICH     2 /* that with this remainder */
 #define CLIENT_MS 5000
 #define LATE_MS   60000
 #define OTHERS    12 /* of other clients, at once */
@@ -46,7 +45,7 @@ struct call {
 	struct core_outside_request request; /* text is not kept */
 	char name[FABRIC_MANAGER_NAME_MAX + 1];
 	fmsim_done_fn *done;
-	void *ctx;        /* NULL: nobody waits */
+	void *ctx;        /* NULL: the client has given up */
 	uint64_t arrival; /* event; 0: it has arrived, or will not */
 	uint64_t end;     /* event; 0: it has ended */
 	bool is_answered; /* by what follows */

@@ -2,8 +2,9 @@
 /*
  * A fabric manager, in every seventh seed, and the manager's client of it. It
  * loses requests and answers, is down or hangs, refuses, forgets, and carries
- * out requests that nobody waits for any more. Others use it too, with names
- * that are like ours. Its dice are its own.
+ * out requests whose client has given up. Other clients use it too, with names
+ * that are like ours. It has random numbers of its own, so that it changes none
+ * of the world's.
  *
  * Jobs of `fabric` ask it for reservations. Each has a token, which begins with
  * FMSIM_MARK.

@@ -26,7 +26,7 @@ void role_config_fill(const struct config *config, struct role_config *ret);
 
 struct backend; /* outside/backend.h */
 
-/* Of the drivers that name one. */
+/* The fabric managers that drivers name. */
 struct role_outside {
 	size_t count;
 	struct {

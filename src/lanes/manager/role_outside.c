@@ -18,7 +18,11 @@ static void on_done(void *ctx, uint64_t id, const struct outside_end *end)
 		engine_outside_done(manager->engine, id, end);
 }
 
-/* NULL where the driver names none. */
+/*
+ * *ret_backend: NULL if the driver names no fabric manager. The terms come from
+ * a state of the driver made for this, since the configuration is checked and
+ * its credentials are read before the core takes it.
+ */
 static int open_one(struct manager *manager, const struct config *config,
 		    const struct config_driver *driver,
 		    struct backend **ret_backend,

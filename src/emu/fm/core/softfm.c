@@ -15,7 +15,7 @@
 
 #include "base/memory.h"
 
-/* Who may: administrators, and where it says so a job's session token. */
+/* Administrators may all; callers with a session token: is_permitted(). */
 struct softfm_route {
 	const char *method;
 	const char *path; /* of the collection */

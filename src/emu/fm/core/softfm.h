@@ -95,11 +95,11 @@ struct softfm_fault {
 	enum softfm_op op;
 	uint64_t nth;
 	uint64_t count;
-	unsigned int status; /* in place of the deed; 0: the deed is done */
+	unsigned int status; /* and no effect; 0: not changed */
 	unsigned int code;   /* of `message`, for 507 */
 	uint64_t delay_ms;   /* SOFTFM_FOREVER: no answer */
-	bool is_lost_before; /* the connection ends without the deed */
-	bool is_lost_after;  /* and with it */
+	bool is_lost_before; /* the connection ends, without effect */
+	bool is_lost_after;  /* the connection ends, after the effect */
 	bool is_cut;         /* SOFTFM_OP_LIST: half of it */
 };
 

@@ -193,7 +193,7 @@ static int identity_save(const struct identity *identity, const char *dir,
 	if (result == 0)
 		result =
 			files.ops->replace(files.ctx, path, text, strlen(text));
-	/* A certificate is for everybody. */
+	/* Clients of any user read it. */
 	if (result == 0 && chmod(path, 0644) < 0)
 		result = -errno;
 	return result < 0

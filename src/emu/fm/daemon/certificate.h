@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A certificate authority of the stand-in's own, and what it signs. Keys are
- * made in a folder that has none; those that are there are used again, so
- * that clients go on trusting them.
+ * The certificate authority of the software fabric manager, and certificates
+ * that it signs. Keys in the folder are used again, so that clients go on
+ * trusting them; missing ones are made.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ struct certificates {
 /*
  * Make or read DIR/ca.pem, ca-key.pem, client.pem and client-key.pem, and make a
  * certificate for the server: for localhost, the address, and name unless NULL.
- * is_foreign: an authority that nobody knows signs it.
+ * is_foreign: another authority signs it, which ca.pem does not verify.
  */
 int certificates_make(const char *dir, const char *address, const char *name,
 		      bool is_foreign, struct certificates *ret_certificates,

@@ -101,7 +101,7 @@ int softfm_url_write(const char *dir, const char *url,
 	_auto_(freep) char *path = memory_format("%s/url", dir);
 	int result = text_write(dir, "auth/endpoint", endpoint, ret_error);
 
-	/* Last: who waits for it finds the others. */
+	/* Last: clients that wait for it find the others. */
 	if (result == 0)
 		result = text_write(dir, "url", url, ret_error);
 	if (result == 0 && chmod(path, 0644) < 0)

@@ -52,7 +52,7 @@ struct softfm_server {
 	struct softfm *softfm;
 	struct http_server *http;
 	struct packet_server *control;
-	uv_timer_t timer; /* of those who are suspended */
+	uv_timer_t timer; /* of suspended visits */
 	struct softfm_visit *suspended;
 };
 
@@ -297,7 +297,7 @@ static bool control_send(int fd, int result, const char *text,
 	return packet_send(fd, answer, sizeof(code) + size, fds) == 0;
 }
 
-/* What was hung by a fault that is cleared ends. */
+/* End connections that a cleared fault left without an answer. */
 static void hung_end(struct softfm_server *server)
 {
 	for (struct softfm_visit *visit = server->suspended; visit != NULL;
@@ -464,7 +464,7 @@ void softfm_server_destroy(struct softfm_server *server)
 {
 	if (server == NULL)
 		return;
-	/* Nobody may be suspended when the server stops. */
+	/* libmicrohttpd: no connection may be suspended when it stops. */
 	visits_resume(server, SOFTFM_FOREVER);
 	http_server_stop(server->http);
 	packet_server_destroy(server->control);

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "lanes/driver/common/options.h"
 
-#define SEED_SIZE      32 /* random bytes, for what is sealed */
+#define SEED_SIZE      32 /* bytes: of the key that encrypts the token */
 #define MULTICAST_PATH "/fabric/collectives/multicasts"
 /* A tree needs two; libfabric takes a missing number for "never". */
 #define MIN_NODES_UNSET 2
@@ -34,38 +34,40 @@ int hwcoll_option(const char *value, struct hwcoll_request *ret_request,
 	return 0;
 }
 
-/* Why a job cannot have what it has asked for; NULL: it can. */
-static const char *flaw_of(const struct hwcoll_settings *settings,
-			   size_t node_count,
-			   const struct hwcoll_request *request)
+/* Why a job cannot have what it asks for; NULL: it may. */
+static const char *refusal_of(const struct hwcoll_settings *settings,
+			      size_t node_count,
+			      const struct hwcoll_request *request)
 {
 	if (settings->url[0] == '\0')
 		return "hwcoll: this site has no fabric manager";
 	if (node_count < 2)
 		return "hwcoll: a job of one node has no use for a tree";
 	if (request->choice == HWCOLL_TREES && request->trees > settings->trees)
-		return "hwcoll: more trees than this site gives to a job";
+		return "hwcoll: more trees than this site gives to a job; see "
+		       "'fairlead pools'";
 	return NULL;
 }
 
 void hwcoll_plan(const struct hwcoll_settings *settings, size_t node_count,
 		 struct hwcoll_request *request, struct fairlead_plan *plan)
 {
-	const char *flaw;
+	const char *refusal;
 
 	if (request->choice == HWCOLL_OFF || !plan->has_lane)
 		return;
-	flaw = flaw_of(settings, node_count, request);
+	refusal = refusal_of(settings, node_count, request);
 	if (request->choice == HWCOLL_AUTOMATIC &&
-	    (flaw != NULL || settings->min_nodes == 0 ||
+	    (refusal != NULL || settings->min_nodes == 0 ||
 	     node_count < settings->min_nodes))
 		return;
 	if (request->choice != HWCOLL_TREES)
 		request->trees = settings->trees;
 	snprintf(plan->outside, sizeof(plan->outside), "%u", request->trees);
 	plan->secret_size = SEED_SIZE;
-	if (flaw != NULL)
-		text_fit(plan->outside_flaw, sizeof(plan->outside_flaw), flaw);
+	if (refusal != NULL)
+		text_fit(plan->outside_refusal, sizeof(plan->outside_refusal),
+			 refusal);
 }
 
 static const char *text_or_null(const char *text)
@@ -130,13 +132,13 @@ int hwcoll_pack(const struct hwcoll_settings *settings,
 	snprintf(url, sizeof(url), "%s" MULTICAST_PATH, settings->url);
 	add(&writer, HWCOLL_JOB, name, (size_t)(token - name));
 	token++;
-	add(&writer, "FI_CXI_COLL_MCAST_TOKEN", token,
+	add(&writer, HWCOLL_TOKEN, token,
 	    pack->outside_size - (size_t)(token - name));
-	add(&writer, "FI_CXI_COLL_FABRIC_MGR_URL", url, strlen(url));
-	add_number(&writer, "FI_CXI_HWCOLL_MIN_NODES",
+	add(&writer, HWCOLL_URL, url, strlen(url));
+	add_number(&writer, HWCOLL_MIN_NODES,
 		   settings->min_nodes > 0 ? settings->min_nodes
 					   : MIN_NODES_UNSET);
-	add_number(&writer, "FI_CXI_HWCOLL_ADDRS_PER_JOB", trees);
+	add_number(&writer, HWCOLL_ADDRESSES, trees);
 	if (settings->node_ca[0] != '\0')
 		add(&writer, HWCOLL_CACERT, settings->node_ca,
 		    strlen(settings->node_ca));

@@ -63,7 +63,8 @@ static const struct fairlead_setting_type type_share = { "PERCENT", NULL,
 							 share_parse };
 static const struct fairlead_setting_type type_choice = { "warn_, _refuse",
 							  NULL, choice_parse };
-/* What is not empty, and begins so. */
+
+/* Paths are appended to it. */
 static int url_check(const char *text, struct fairlead_error *ret_error)
 {
 	size_t size = strlen(text);

@@ -25,6 +25,7 @@
 
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "lanes/driver/slingshot/hwcoll.h"
 
 #define REPLY_MAX         (1u << 20) /* bytes */
 #define TIMEOUT_DEFAULT_S 10
@@ -35,11 +36,11 @@
 static const char usage[] =
 	"usage: fairlead-step-clean [--step ID] [--timeout SECONDS] [--wait]\n"
 	"\n"
-	"Deletes the multicast trees of a step: FI_CXI_COLL_JOB_STEP_ID, or "
+	"Deletes the multicast trees of a step: " HWCOLL_STEP ", or "
 	"--step.\n"
 	"--wait: once standard input ends; errors go to the system's log.\n";
 
-static bool is_logged; /* there is nobody to read errors */
+static bool is_logged; /* errors go to the system's log: the step has ended */
 
 struct cleaning {
 	CURL *easy;
@@ -98,7 +99,8 @@ static bool ask(struct cleaning *cleaning, const char *method, const char *url,
 	cleaning->reply = (struct writer){ 0 };
 	cleaning->status = 0;
 	if (left_s <= 0) {
-		report("no time is left");
+		report("gave up on step '%s' of '%s': the time is over",
+		       cleaning->step, cleaning->job);
 		return false;
 	}
 	curl_easy_setopt(easy, CURLOPT_URL, url);
@@ -132,7 +134,7 @@ static bool fail(const struct cleaning *cleaning, const char *what)
 	return false;
 }
 
-/* One by one: they are in the job's document. */
+/* Read the trees from the job's document, and delete each. */
 static bool trees_delete(struct cleaning *cleaning, const char *job_url)
 {
 	json_t *document, *list, *address;
@@ -212,7 +214,7 @@ static void prepare(struct cleaning *cleaning, const char *ca)
 	curl_easy_setopt(easy, CURLOPT_PROXY, "");
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, cleaning);
-	/* As libfabric takes it, but that the server is always verified. */
+	/* As libfabric reads it, except that the server is always verified. */
 	if (ca != NULL && ca[0] == '/')
 		curl_easy_setopt(easy,
 				 stat(ca, &status) == 0 &&
@@ -233,10 +235,10 @@ static bool is_url(const char *url)
 static int run(const char *step, long timeout_s)
 {
 	struct cleaning cleaning = {
-		.job = getenv("FI_CXI_COLL_JOB_ID"),
-		.token = getenv("FI_CXI_COLL_MCAST_TOKEN"),
-		.url = getenv("FI_CXI_COLL_FABRIC_MGR_URL"),
-		.step = step != NULL ? step : getenv("FI_CXI_COLL_JOB_STEP_ID"),
+		.job = getenv(HWCOLL_JOB),
+		.token = getenv(HWCOLL_TOKEN),
+		.url = getenv(HWCOLL_URL),
+		.step = step != NULL ? step : getenv(HWCOLL_STEP),
 		.end_s = now_s() + timeout_s,
 	};
 	bool is_good;
@@ -251,7 +253,7 @@ static int run(const char *step, long timeout_s)
 		return EXIT_FAILURE;
 	}
 	curl_global_init(CURL_GLOBAL_DEFAULT);
-	prepare(&cleaning, getenv("FI_CXI_COLL_FABRIC_MGR_CACERT"));
+	prepare(&cleaning, getenv(HWCOLL_CACERT));
 	is_good = clean(&cleaning);
 	curl_easy_cleanup(cleaning.easy);
 	curl_slist_free_all(cleaning.headers);

@@ -123,9 +123,9 @@ static void assert_plan(const struct hwcoll_settings *settings,
 
 	assert_string_equal(plan.outside, trees);
 	assert_false(plan.is_outside_fatal);
-	if (strstr(plan.outside_flaw, flaw) == NULL ||
-	    (*flaw == '\0' && plan.outside_flaw[0] != '\0'))
-		fail_msg("'%s' is not in '%s'", flaw, plan.outside_flaw);
+	if (strstr(plan.outside_refusal, flaw) == NULL ||
+	    (*flaw == '\0' && plan.outside_refusal[0] != '\0'))
+		fail_msg("'%s' is not in '%s'", flaw, plan.outside_refusal);
 }
 
 static void a_job_asks_declines_or_is_large(void **state)

@@ -119,7 +119,7 @@ struct core_fanout {
 	size_t sealed_size;
 };
 
-/* What is asked of the backend of an interconnect. Borrowed. */
+/* A request to the fabric manager of an interconnect. Borrowed. */
 struct core_outside_request {
 	uint64_t id; /* comes back in core_outside_done */
 	const char *driver;
@@ -181,7 +181,7 @@ struct core_ops {
 	 */
 	void (*notify)(void *ctx, uint64_t id, const char *node,
 		       bool is_drained, const char *reason);
-	/* Send it to the driver's backend. */
+	/* Send it to the driver's fabric manager. */
 	void (*outside)(void *ctx, const struct core_outside_request *request);
 	/* Query a node that is up soon (core_observe). */
 	void (*look)(void *ctx, const char *node);

@@ -162,9 +162,9 @@ void core_outside_want(struct core *core, const struct job *job,
 {
 	struct outside_table *table = &core->outsides[job->driver].table;
 
-	if (plan->outside_flaw[0] != '\0')
+	if (plan->outside_refusal[0] != '\0')
 		outside_refuse(table, job->grant_id, plan->outside,
-			       plan->is_outside_fatal, plan->outside_flaw,
+			       plan->is_outside_fatal, plan->outside_refusal,
 			       core_now_ms(core));
 	else
 		outside_want(table, job->grant_id, plan->outside,

@@ -74,8 +74,8 @@ json_t *view_outsides(const struct core *core)
 }
 
 /*
- * So much for each job that the smallest jobs which reserve can fill the system
- * and all have theirs.
+ * The vendor's recommendation for each job: the addresses of the fabric, shared
+ * among as many jobs of min_nodes as fit the system.
  */
 static uint64_t fair_share(const struct fairlead_outside *terms, uint64_t nodes)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fabric manager of one interconnect, on a libuv loop: credentials from
- * files, names of reservations, and requests over HTTPS.
+ * Carries out the requests of core/outside.h at the fabric manager of one
+ * interconnect, on a libuv loop: with credentials from files, under the names
+ * of name.h, by fabric_manager.h over HTTPS.
  */
 #pragma once
 
@@ -17,7 +18,7 @@ struct backend;
 
 /*
  * Read the credentials. Everything is copied but ctx. done: how a request
- * ended, never from inside of backend_send(). -EINVAL, -ENOENT, -EPERM and the
+ * ended; never called within backend_send(). -EINVAL, -ENOENT, -EPERM and the
  * like with a text that names the file.
  */
 int backend_create(uv_loop_t *loop, const struct fairlead_outside *terms,

@@ -11,5 +11,5 @@
 
 void outside_name_format(const char *prefix, uint64_t grant_id,
 			 char name[FABRIC_MANAGER_NAME_MAX + 1]);
-/* The grant id; 0: it is somebody else's. */
+/* The grant id; 0: it is another client's. */
 uint64_t outside_name_grant(const char *prefix, const char *name);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The process begins with the step, for a launcher that is killed cannot start
- * one. It reads from a pipe whose other end this process keeps, and nobody
- * else: the tasks' copies are closed by their exec. So it sees the end of the
- * launcher, which is that of the step: Slurm's slurmstepd of the first node
- * waits for the other nodes, and Flux's first shell for the output of all.
+ * The launcher starts the watcher with the step, since a launcher that is killed
+ * cannot start anything. The watcher reads from a pipe; only the launcher has
+ * the other end, which tasks close by their exec. End of file is the end of the
+ * launcher, and so of the step: Slurm's slurmstepd of the first node waits for
+ * the other nodes, and Flux's first shell for the output of all.
  *
- * It belongs to no session or process group that is killed with the step. The
- * token of a job is among the variables, so it is in no argument.
+ * The watcher has its own session, since the step's processes may be killed as a
+ * group. The job's token reaches it as a variable, not as an argument.
  */
 #include "lanes/plugin/common/step_watch.h"
 
@@ -52,8 +52,9 @@ static int variables_copy(struct step_watch *watch,
 }
 
 /*
- * In the child of what may be a root process with the effective user of a job,
- * and with threads. Its own child is nobody's to wait for.
+ * In a child of the launcher, which may be root with the effective user of a job
+ * and may have threads, so nothing is allocated. It forks again, so that init
+ * and not the launcher waits for the watcher.
  */
 static _Noreturn void become_watcher(const struct step_watch *watch)
 {
