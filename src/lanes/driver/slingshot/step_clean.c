@@ -31,6 +31,7 @@
 #define TIMEOUT_DEFAULT_S 10
 #define TIMEOUT_MAX_S     3600
 #define MULTICASTS        "/multicasts"
+#define ADDRESS_MAX       8191
 #define EXIT_USAGE        2
 
 static const char usage[] =
@@ -134,35 +135,52 @@ static bool fail(const struct cleaning *cleaning, const char *what)
 	return false;
 }
 
+static bool unreadable(const struct cleaning *cleaning, const char *what)
+{
+	report("cannot delete the trees of step '%s' of '%s': the fabric "
+	       "manager's answer %s",
+	       cleaning->step, cleaning->job, what);
+	return false;
+}
+
+static bool tree_delete(struct cleaning *cleaning, const json_t *address)
+{
+	json_int_t number = json_integer_value(address);
+	char *url = memory_format("%s/%lld", cleaning->url, (long long)number);
+	bool is_good;
+
+	/* It must not be taken for 0, which may be another step's. */
+	if (!json_is_integer(address) || number < 0 || number > ADDRESS_MAX)
+		is_good = unreadable(cleaning, "has an address that is none");
+	else
+		is_good =
+			ask(cleaning, "DELETE", url, NULL) &&
+			(is_done(cleaning) || fail(cleaning, "delete a tree"));
+	free(url);
+	return is_good;
+}
+
 /* Read the trees from the job's document, and delete each. */
 static bool trees_delete(struct cleaning *cleaning, const char *job_url)
 {
-	json_t *document, *list, *address;
+	json_t *document, *steps, *address;
 	bool is_good = true;
 	size_t i;
 
 	if (!ask(cleaning, "GET", job_url, NULL))
 		return false;
 	/* The job has ended: its trees went with its token. */
-	if (is_logged && cleaning->status == 401)
+	if ((is_logged && cleaning->status == 401) || cleaning->status == 404)
 		return true;
 	if (!is_done(cleaning))
 		return fail(cleaning, "read the trees");
 	document = json_loadb((const char *)cleaning->reply.data,
 			      cleaning->reply.size, 0, NULL);
-	list = json_object_get(json_object_get(document, "jobSteps"),
-			       cleaning->step);
-	json_array_foreach (list, i, address) {
-		char *url =
-			memory_format("%s/%lld", cleaning->url,
-				      (long long)json_integer_value(address));
-
-		if (!ask(cleaning, "DELETE", url, NULL))
-			is_good = false;
-		else if (!is_done(cleaning))
-			is_good = fail(cleaning, "delete a tree");
-		free(url);
-	}
+	steps = json_object_get(document, "jobSteps");
+	if (!json_is_object(steps))
+		is_good = unreadable(cleaning, "has no steps");
+	json_array_foreach (json_object_get(steps, cleaning->step), i, address)
+		is_good &= tree_delete(cleaning, address);
 	json_decref(document);
 	return is_good;
 }
