@@ -36,9 +36,11 @@ int hwcoll_option(const char *value, struct hwcoll_request *ret_request,
 
 /* Why a job cannot have what it asks for; NULL: it may. */
 static const char *refusal_of(const struct hwcoll_settings *settings,
-			      size_t node_count,
+			      size_t node_count, bool has_lane,
 			      const struct hwcoll_request *request)
 {
+	if (!has_lane)
+		return "hwcoll: a job without VNIs cannot use a tree";
 	if (settings->url[0] == '\0')
 		return "hwcoll: this site has no fabric manager";
 	if (node_count < 2)
@@ -54,9 +56,9 @@ void hwcoll_plan(const struct hwcoll_settings *settings, size_t node_count,
 {
 	const char *refusal;
 
-	if (request->choice == HWCOLL_OFF || !plan->has_lane)
+	if (request->choice == HWCOLL_OFF)
 		return;
-	refusal = refusal_of(settings, node_count, request);
+	refusal = refusal_of(settings, node_count, plan->has_lane, request);
 	if (request->choice == HWCOLL_AUTOMATIC &&
 	    (refusal != NULL || settings->min_nodes == 0 ||
 	     node_count < settings->min_nodes))
@@ -64,8 +66,9 @@ void hwcoll_plan(const struct hwcoll_settings *settings, size_t node_count,
 	if (request->choice != HWCOLL_TREES)
 		request->trees = settings->trees;
 	snprintf(plan->outside, sizeof(plan->outside), "%u", request->trees);
-	plan->secret_size = SEED_SIZE;
-	if (refusal != NULL)
+	if (refusal == NULL)
+		plan->secret_size = SEED_SIZE;
+	else
 		text_fit(plan->outside_refusal, sizeof(plan->outside_refusal),
 			 refusal);
 }

@@ -149,6 +149,20 @@ static void a_job_asks_declines_or_is_large(void **state)
 	assert_plan(&site, "24", 64, "24", "more trees than this site gives");
 }
 
+static void a_job_without_vnis_learns_that_it_has_no_trees(void **state)
+{
+	struct hwcoll_request request = { 0 };
+	struct fairlead_plan plan = { .has_lane = false };
+
+	hwcoll_plan(&site, 64, &request, &plan);
+	assert_string_equal(plan.outside, "");
+	assert_int_equal(hwcoll_option("on", &request, NULL), 0);
+	hwcoll_plan(&site, 64, &request, &plan);
+	assert_string_equal(plan.outside, "23");
+	assert_non_null(strstr(plan.outside_refusal, "a job without VNIs"));
+	assert_int_equal(plan.secret_size, 0);
+}
+
 static void wrong_options_are_refused(void **state)
 {
 	static const char *const bad[] = { "",   "yes",  "0",  "-1",
@@ -213,6 +227,8 @@ int main(void)
 		cmocka_unit_test(settings_are_checked),
 		cmocka_unit_test(the_terms_are_those_of_the_settings),
 		cmocka_unit_test(a_job_asks_declines_or_is_large),
+		cmocka_unit_test(
+			a_job_without_vnis_learns_that_it_has_no_trees),
 		cmocka_unit_test(wrong_options_are_refused),
 		cmocka_unit_test(variables_are_packed),
 	};
