@@ -25,11 +25,26 @@ done
 it 'HT02 HT04: and the number and the token, on each node'
 is "$(grep -c 'FI_CXI_COLL_MCAST_TOKEN=[0-9a-f]\{64\}$' "$work/env")" 2 'tokens'
 
-it 'HT08: a job without a reservation has none of the variables'
-expect_exit 0 fairlead run -N 2 -- env
-lacks "$out" FI_CXI_ 'the environment'
-expect_exit 0 fairlead run -N 2 -o hwcoll=off -- env
-lacks "$out" FI_CXI_ 'the environment'
+it 'HT08: a job without a reservation has none of the variables, nor those of another'
+for option in vnis=1 hwcoll=off vnis=0; do
+	expect_exit 0 env FI_CXI_COLL_JOB_ID=emulated-g1 FI_CXI_COLL_MCAST_TOKEN=old \
+		FI_CXI_COLL_JOB_STEP_ID=7 FI_CXI_COLL_FABRIC_MGR_CACERT=/old LEFT=here \
+		fairlead run -N 2 -o $option -- env
+	expect_out LEFT=here
+	lacks "$out" FI_CXI_ "the environment with $option"
+done
+
+it 'HT05: programs are named no authority that is not there: libfabric would hang'
+for file in /dev/null "$work/no-ca.pem"; do
+	sed -i "s,hwcoll_node_ca = .*,hwcoll_node_ca = \"$file\"," "$config"
+	fairlead manager reconfigure
+	expect_exit 0 fairlead run -N 2 -o hwcoll=on -- env
+	expect_error 'hwcoll_node_ca is not readable on this node'
+	expect_out FI_CXI_COLL_MCAST_TOKEN=
+	lacks "$out" CACERT "the environment with $file"
+done
+sed -i "s,hwcoll_node_ca = .*,hwcoll_node_ca = \"$dir/ca.pem\"," "$config"
+fairlead manager reconfigure
 
 it 'HR05: by the setting also a job that has not asked, unless it declines'
 sed -i '/hwcoll_trees/a hwcoll_min_nodes = 2' "$config"
@@ -128,6 +143,8 @@ is "$(connections)" "$many" 'connections'
 it 'HR06: a job that asks for what it cannot have runs, and is told why'
 expect_exit 0 fairlead run -N 1 -o hwcoll=on -- true
 expect_error 'a job of one node'
+expect_exit 0 fairlead run -N 2 -o vnis=0,hwcoll=on -- true
+expect_error 'a job without VNIs'
 expect_exit 0 fairlead run -N 2 -o hwcoll=24 -- true
 expect_error 'more trees than this site gives'
 expect_exit 1 fairlead reserve jm/bad --nodes 'n[0-1]' --user $alice -o hwcoll=many

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lanes/driver/common/options.h"
@@ -75,6 +76,15 @@ static const char *next_value(const char **at, const char *end,
 	return text + size + 1;
 }
 
+/* With another path libfabric would wait for ever when it makes a tree. */
+static bool is_authority(const char *path)
+{
+	struct stat status;
+
+	return access(path, R_OK) == 0 && stat(path, &status) == 0 &&
+	       (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
+}
+
 int hwcoll_record(const struct fairlead_lane *lane,
 		  struct fairlead_record *record,
 		  struct fairlead_warnings *warnings,
@@ -103,7 +113,7 @@ int hwcoll_record(const struct fairlead_lane *lane,
 	}
 	variables_add(record, HWCOLL_STEP, STEP_DEFAULT);
 	value = next_value(&at, end, HWCOLL_CACERT);
-	if (value != NULL && access(value, R_OK) == 0)
+	if (value != NULL && is_authority(value))
 		variables_add(record, HWCOLL_CACERT, value);
 	else if (value != NULL)
 		warnings_add(warnings,
