@@ -107,9 +107,12 @@ is "$(fairlead status --json | gojq -r .external.slingshot.connection)" denied '
 use_credentials oauth "$dir/auth"
 expect_exit 0 fairlead manager reconfigure
 
-it 'HR12: a session token reserves and releases nothing'
+it 'HR09: a reservation is a number of trees, and no addresses'
 session=$(reserve jm/session 'n[0-1]' -o hwcoll=on)
 expect_names "emulated-g$session"
+is "$(fm dump | gojq -c '[.jobs[].mcastLimit, (.multicasts | length)]')" '[23,0]' 'limit and addresses'
+
+it 'HR12: a session token reserves and releases nothing'
 token=$(fm dump | gojq -r '.jobs[].sessionToken')
 for request in "POST /fabric/collectives/jobs" "DELETE /fabric/collectives/jobs/emulated-g$session"; do
 	# shellcheck disable=SC2086  # a method and a path
@@ -154,19 +157,30 @@ it 'HR07 HS01: kill -9 of the manager loses no reservation, and its token'
 kept=$(reserve jm/kept 'n[0-1]' -o hwcoll=on)
 expect_names "emulated-g$kept"
 token=$(fm dump | gojq -r ".jobs[\"emulated-g$kept\"].sessionToken")
+kill_manager
 restart manager
 fairlead apply "$kept"
 expect_names "emulated-g$kept"
-is "$(fm dump | gojq -r ".jobs[\"emulated-g$kept\"].sessionToken")" "$token" 'the token'
+is "$(on n1 --user $alice -- fairlead env jm/kept --json |
+	gojq -r .variables.FI_CXI_COLL_MCAST_TOKEN)" "$token" 'the token'
 
-it 'HR08: the token is in no event, list, explanation or log'
+it 'HR08: the token is in no event, list, explanation, journal, log or argument'
+exec 9>"$work/go"
+flock 9
+fairlead run -N 2 -o hwcoll=on -- sh -c "env; exec flock -s $work/go true" >"$work/env" 2>&1 9>&- &
+job=$!
+wait_for grep -q MCAST_TOKEN= "$work/env"
 {
 	fairlead eventlog "$kept"
 	fairlead explain --json "$kept"
 	fairlead list --json
-	cat "$FAIRLEAD_CLUSTER"/*/log/fairleadd.log "$FAIRLEAD_CLUSTER/manager/log/softfm.log"
+	fairlead status --json
 } >"$work/said"
-lacks "$(<"$work/said")" "$token" 'what is said'
+grep -q external "$work/said"
+readarray -t state < <(find "$FAIRLEAD_CLUSTER/manager/state" -type f)
+expect_no_token "$work/said" "${state[@]}" "$FAIRLEAD_CLUSTER"/*/log/*
+flock -u 9
+wait "$job"
 
 it 'HE03 HS05: the release waits for no fabric manager, and is made good after kill -9 of both'
 kill_fm
@@ -301,6 +315,20 @@ wait_for grep -q made "$work/inner.out"
 wait_for are_steps 0
 grep -q 'op=patch status=200' "$FAIRLEAD_CLUSTER/manager/log/softfm.log"
 have_joined 2 "$work/inner.out"
+
+it 'HT06 HT07: runs within runs get the same, to any depth, and each has its step'
+cat >"$work/deep" <<'END'
+#!/bin/sh
+[ "$FAIRLEAD_RANK" = 0 ] || exit 0
+env | grep '^FI_CXI_' | grep -v STEP_ID | sort | md5sum
+echo "step $FI_CXI_COLL_JOB_STEP_ID"
+[ "$1" = 0 ] || fairlead run --inherit -- "$0" $(($1 - 1))
+END
+chmod 755 "$work/deep"
+expect_exit 0 fairlead run -N 2 -o hwcoll=on -- "$work/deep" 3
+is "$(grep -c ' -$' <<<"$out")" 4 'environments'
+is "$(grep ' -$' <<<"$out" | sed 's/.*: //' | uniq | wc -l)" 1 'different environments'
+has "$(sed -n 's/.*step //p' <<<"$out" | xargs)" '^0 (0/[0-9]+) \1(/[0-9]+) \1\2/[0-9]+$' 'steps'
 
 it 'HC01: so are those of a run that is killed'
 cat >"$work/killed" <<END
