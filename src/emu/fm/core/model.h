@@ -45,7 +45,17 @@ void exchange_refuse(struct softfm_exchange *exchange, unsigned int status,
 /* A copy of the id in the log line's form. */
 void exchange_name_job(struct softfm_exchange *exchange, const char *job);
 
+/* Is it the content type of the request, perhaps with parameters? */
+bool exchange_has_type(const struct softfm_exchange *exchange,
+		       const char *type);
+/* Find the caller. False: no administrator, and no session token. */
+bool exchange_authenticate(struct softfm_exchange *exchange);
+/* May a caller with a session token do it? */
+bool exchange_is_permitted(const struct softfm_exchange *exchange,
+			   enum softfm_op op);
+
 /* Operations. What they need is checked: id, credentials, body. */
+void softfm_token_create(struct softfm_exchange *exchange);
 void softfm_job_list(struct softfm_exchange *exchange, bool is_cut);
 void softfm_job_create(struct softfm_exchange *exchange);
 void softfm_job_get(struct softfm_exchange *exchange);
