@@ -119,7 +119,7 @@ for mode in patch\ {endless-body,endless-headers,endless-header,slow,short,no-ht
 done
 lacks "$(<"$work/requests")" '^delete .*/multicasts' 'the requests'
 
-it 'who has no certificate of the configured authority gets no request'
+it 'a server without a certificate of the configured authority gets no request'
 well
 sed -i "s,hwcoll_ca = .*,hwcoll_ca = \"$dir/ca.pem\"," "$config"
 count=$(wc -l <"$work/requests")

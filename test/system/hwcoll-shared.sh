@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Two managers of Fairlead and a Slurm at one fabric manager, and programs that
-# make trees as libfabric does: nobody touches what is another's.
+# make trees as libfabric does: none touches what another has made.
 # shellcheck source=test/system/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=test/system/fm-lib.sh

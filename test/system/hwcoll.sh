@@ -59,7 +59,7 @@ has "$out" '\(4086 / \(3 / 2\)\) / 1 = 2724' 'the formula'
 is "$(fairlead pools --json | gojq -c '.external.slingshot |
 	[.per_job, .min_nodes, .total, .jobs, .nodes, .recommended]')" '[23,2,4086,177,3,2724]' 'pools'
 
-it 'HR05: without the setting only who asks'
+it 'HR05: without the setting only a job that asks'
 sed -i '/hwcoll_min_nodes/d' "$config"
 fairlead manager reconfigure
 is "$(variable FI_CXI_HWCOLL_ADDRS_PER_JOB vnis=1)" '' 'trees'
@@ -143,7 +143,7 @@ done
 expect_names ''
 is "$(connections)" "$many" 'connections'
 
-it 'HR06: a job that asks for what it cannot have runs, and is told why'
+it 'HR06: a job that asks for what it cannot have runs, with a warning that says why'
 expect_exit 0 fairlead run -N 1 -o hwcoll=on -- true
 expect_error 'a job of one node'
 expect_exit 0 fairlead run -N 2 -o vnis=0,hwcoll=on -- true
@@ -279,7 +279,7 @@ fairlead eventlog "$late" | grep -q '"refused":"23".*"reason":"not given within'
 fairlead release "$late"
 fm clear
 
-it 'HE04 HS04: what nobody knows is released at a start, and nothing of others'
+it 'HE04 HS04: reservations without a job are released at a start, none of others'
 for name in emulated-g1 emulated-77777 emulated-g77777 emulated-g7x emulated-g07 other-g7 emulated; do
 	reserve_as_other "$name"
 done
@@ -374,7 +374,7 @@ flock -u 9
 wait "$inner"
 fm clear
 
-it 'the clean-up says what it cannot do with a name, a time or variables'
+it 'the clean-up rejects a bad name, time or variable with an error'
 cleaner=$FAIRLEAD_STEP_CLEAN
 half=(env FI_CXI_COLL_JOB_ID=a FI_CXI_COLL_MCAST_TOKEN=t)
 all=("${half[@]}" FI_CXI_COLL_FABRIC_MGR_URL=https://127.0.0.1:1/fabric/collectives/multicasts)

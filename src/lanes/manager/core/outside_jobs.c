@@ -33,7 +33,7 @@ struct fairlead_outside core_outside_terms(const struct core *core,
 	return terms;
 }
 
-/* --- what the table gives out --- */
+/* --- what the table calls --- */
 
 /* Since when it is in its state, which may be before the start. */
 static uint64_t since_us(const struct core *core,
@@ -203,7 +203,7 @@ void core_outside_done(struct core *core, uint64_t id,
 		memory_copy(end->grant_ids, end->count * sizeof(*ids));
 	struct outside_end known = *end;
 
-	/* What this journal never gave is of a newer one, and perhaps live. */
+	/* An id that this journal has not given is a newer one's, maybe live. */
 	known.grant_ids = ids;
 	known.count = 0;
 	for (size_t i = 0; i < end->count; i++)
@@ -236,9 +236,9 @@ void core_outside_fini(struct core *core)
 }
 
 /*
- * The secret of a row becomes readable. Where it does not, an ordinary start is
- * refused, and a recovery does without: a job that is not applied yet asks for
- * the reservation again, which is taken over.
+ * Decrypt the secret of a row. If that fails, an ordinary start fails. A recovery
+ * goes on without it: a job that is not applied yet requests the reservation
+ * again, and so takes it over.
  */
 static void secret_open(struct core *core, struct outside_item *item)
 {

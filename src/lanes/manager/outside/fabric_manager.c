@@ -21,10 +21,9 @@
 #define REPLY_MAX      (64u << 10) /* bytes */
 #define LIST_REPLY_MAX (16u << 20) /* bytes: 65,536 links and more */
 
-/* Requests: of an access token; none yet, for it waits for one; none, as failed. */
-#define TOKEN_REQUEST  UINT64_MAX
-#define REQUEST_WAITS  0
-#define REQUEST_FAILED (UINT64_MAX - 1)
+#define TOKEN_REQUEST  UINT64_MAX       /* id of that for an access token */
+#define REQUEST_WAITS  0                /* not sent: for an access token */
+#define REQUEST_FAILED (UINT64_MAX - 1) /* not sent: there is none */
 
 enum verb {
 	VERB_MAKE,
@@ -42,11 +41,11 @@ static const char *const verb_texts[] = {
 
 struct fabric_operation {
 	uint64_t id;
-	uint64_t request; /* under way, or REQUEST_ */
+	uint64_t request; /* id of the one under way, or REQUEST_ */
 	enum verb verb;
 	uint32_t limit;
-	bool is_taking_over; /* VERB_MAKE: it exists, and is read */
-	bool is_second;      /* credentials were refused once */
+	bool is_taking_over; /* VERB_MAKE: it exists, so it is read */
+	bool is_second;      /* sent again after its token was refused */
 	uint64_t token_age;  /* of the access token that it went with */
 	char name[FABRIC_MANAGER_NAME_MAX + 1];
 	struct fabric_operation *prev, *next;
@@ -96,7 +95,7 @@ static void fail_status(struct fabric_manager *manager,
 	int result = fabric_answer_result(reply->status);
 	char quote[FABRIC_ANSWER_QUOTE_MAX + 8];
 
-	/* It exists, though it cannot be read; or it has just vanished. */
+	/* -EPROTO: it exists and cannot be read. -EAGAIN: it has vanished. */
 	if (operation->is_taking_over && result != -EAGAIN)
 		result = result == -ENOENT ? -EAGAIN : -EPROTO;
 	fabric_answer_quote(reply, secrets,
@@ -234,9 +233,9 @@ static void send(struct fabric_manager *manager,
 
 /* --- replies --- */
 
-static void made(struct fabric_manager *manager,
-		 struct fabric_operation *operation,
-		 const struct http_reply *reply)
+static void make_finish(struct fabric_manager *manager,
+			struct fabric_operation *operation,
+			const struct http_reply *reply)
 {
 	struct fabric_manager_outcome outcome = { .is_reached = true };
 	json_t *answer = fabric_answer_read(reply);
@@ -249,9 +248,9 @@ static void made(struct fabric_manager *manager,
 	json_decref(answer);
 }
 
-static void listed(struct fabric_manager *manager,
-		   struct fabric_operation *operation,
-		   const struct http_reply *reply)
+static void list_finish(struct fabric_manager *manager,
+			struct fabric_operation *operation,
+			const struct http_reply *reply)
 {
 	struct fabric_manager_outcome outcome = { .is_reached = true };
 	json_t *answer = fabric_answer_read(reply);
@@ -266,9 +265,9 @@ static void listed(struct fabric_manager *manager,
 	json_decref(answer);
 }
 
-static void taken(struct fabric_manager *manager,
-		  struct fabric_operation *operation,
-		  const struct http_reply *reply)
+static void reply_take(struct fabric_manager *manager,
+		       struct fabric_operation *operation,
+		       const struct http_reply *reply)
 {
 	const bool is_good = reply->status >= 200 && reply->status < 300;
 
@@ -281,9 +280,9 @@ static void taken(struct fabric_manager *manager,
 	} else if (!is_good) {
 		fail_status(manager, operation, reply);
 	} else if (operation->verb == VERB_MAKE) {
-		made(manager, operation, reply);
+		make_finish(manager, operation, reply);
 	} else if (operation->verb == VERB_LIST) {
-		listed(manager, operation, reply);
+		list_finish(manager, operation, reply);
 	} else {
 		succeed(manager, operation);
 	}
@@ -298,7 +297,7 @@ static void token_forget(struct fabric_manager *manager)
 	manager->authorization = NULL;
 }
 
-/* Its credentials were refused: once more, with another token. */
+/* Its access token was refused: send it again with a new one. */
 static void retry(struct fabric_manager *manager,
 		  struct fabric_operation *operation)
 {
@@ -350,7 +349,7 @@ static void token_failed(struct fabric_manager *manager,
 			"%s answers %u without an access token; see the "
 			"client's id and secret",
 			endpoint, reply->status);
-	/* Those that begin in their ends are not among them. */
+	/* Operations that begin in `done` do not fail with them. */
 	DL_FOREACH (manager->operations, operation)
 		if (operation->request == REQUEST_WAITS)
 			operation->request = REQUEST_FAILED;
@@ -397,7 +396,7 @@ void fabric_manager_reply(struct fabric_manager *manager, uint64_t request,
 		 !operation->is_second)
 		retry(manager, operation);
 	else
-		taken(manager, operation, reply);
+		reply_take(manager, operation, reply);
 }
 
 void fabric_manager_cancel(struct fabric_manager *manager, const char *why)

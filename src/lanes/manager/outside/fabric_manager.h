@@ -3,9 +3,9 @@
  * The reservations of a Slingshot fabric manager, as its client: a limit of
  * multicast trees for a job, and a session token. Pure: HTTP is a seam.
  *
- * Each operation is one request; one more where the access token has expired,
- * and after it one for a reservation that exists already. It ends by itself,
- * after twice the request's timeout at the latest.
+ * An operation is one request. It is sent again if its access token has expired,
+ * and a creation then reads a reservation that exists already; access tokens
+ * take requests too. So it ends by itself, after five timeouts at the latest.
  */
 #pragma once
 
@@ -39,7 +39,7 @@ struct fabric_manager_config {
 	uint32_t timeout_ms;  /* of a request */
 };
 
-/* How an operation ended. Valid in the call. */
+/* How an operation ended. Borrowed. */
 struct fabric_manager_outcome {
 	/*
 	 * 0; -EAGAIN: it may or may not have been done, and can be tried
@@ -50,7 +50,7 @@ struct fabric_manager_outcome {
 	int result;
 	bool is_reached; /* the fabric manager has answered */
 	struct fairlead_error error;
-	const char *name;         /* that it was about, and of make */
+	const char *name;         /* of the reservation; not of list */
 	const char *token;        /* of make */
 	const char *const *names; /* of list */
 	size_t name_count;
@@ -58,7 +58,7 @@ struct fabric_manager_outcome {
 
 struct fabric_manager;
 
-/* done: never called from inside of an operation. */
+/* done: how an operation ended; never called within its beginning. */
 struct fabric_manager *fabric_manager_create(
 	const struct fabric_manager_config *config,
 	const struct http_seam *http,

@@ -71,7 +71,7 @@ static int check_bytes(const char *text, struct fairlead_error *ret_error)
 	return 0;
 }
 
-/* One of those that stand between commas. */
+/* The text between two commas. */
 static int check_item(const char *item, size_t size,
 		      struct fairlead_error *ret_error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a user asks a lane for, in the text that Slurm and Flux pass on:
+ * What a user requests of a lane, in the text that Slurm and Flux pass on:
  *
  *	off                 no lane
  *	NAME[=VALUE][,...]  options for the driver; interconnect=NAME names it
@@ -34,8 +34,8 @@ int submitter_check(const char *text, struct fairlead_error *ret_error);
 int job_options_check(const char *text, struct fairlead_error *ret_error);
 
 /*
- * Check a text, and part it: the interconnect, "" where none is named, and what
- * is for its driver.
+ * Check a text and split it: the interconnect, "" if none is named, and the
+ * options for its driver.
  */
 int job_options_split(const char *text,
 		      char ret_interconnect[FAIRLEAD_DRIVER_NAME_MAX + 1],
