@@ -231,6 +231,11 @@ uint64_t outside_deadline_ms(const struct outside_table *table)
 
 void outside_look(struct outside_table *table, uint64_t now_ms)
 {
+	struct outside_item *item;
+
+	DL_FOREACH (table->waiting, item)
+		item->due_ms = now_ms;
+	table->waiting_ms = now_ms;
 	table->list_ms = now_ms;
 	table->probe_ms = now_ms;
 	table->probe_delay_ms = 0;

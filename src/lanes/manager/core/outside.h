@@ -196,7 +196,10 @@ void outside_done(struct outside_table *table, uint64_t id,
 uint64_t outside_deadline_ms(const struct outside_table *table);
 void outside_tick(struct outside_table *table, uint64_t now_ms);
 
-/* With the next tick read the list; a connection that is down is tried. */
+/*
+ * With the next tick read the list and repeat what has failed; a connection that
+ * is down is tried.
+ */
 void outside_look(struct outside_table *table, uint64_t now_ms);
 
 const char *outside_state_name(enum outside_state state); /* "held" */

@@ -122,13 +122,25 @@ static void make_done(struct outside_table *table, struct outside_item *item,
 	}
 }
 
+/* True: it was lost as all others are, which says nothing of its item. */
+static bool is_lost_probe(const struct outside_table *table, uint64_t id,
+			  const struct outside_end *end)
+{
+	return !end->is_reached && table->is_down && id >= table->probe_id;
+}
+
 static void drop_done(struct outside_table *table, struct outside_item *item,
-		      const struct outside_end *end, uint64_t now_ms)
+		      uint64_t id, const struct outside_end *end,
+		      uint64_t now_ms)
 {
 	if (end->result < 0 && end->result != -ENOENT) {
 		table->counts.failed++;
 		text_fit(table->failure, sizeof(table->failure), end->text);
-		outside_retry_later(table, item, now_ms, RETRY_FIRST_MS);
+		if (is_lost_probe(table, id, end))
+			outside_queue_join(table, item, OUTSIDE_DROP);
+		else
+			outside_retry_later(table, item, now_ms,
+					    RETRY_FIRST_MS);
 		return;
 	}
 	table->counts.released++;
@@ -236,7 +248,7 @@ void outside_done(struct outside_table *table, uint64_t id,
 		if (item->verb == OUTSIDE_MAKE)
 			make_done(table, item, end, now_ms);
 		else if (item->verb == OUTSIDE_DROP)
-			drop_done(table, item, end, now_ms);
+			drop_done(table, item, id, end, now_ms);
 		else
 			find_done(table, item, end, now_ms);
 	}

@@ -252,6 +252,48 @@ static void release_that_hangs_keeps_nobody_out(void **state)
 	assert_true(bed->now_ms > 10 * UINT64_C(60000));
 }
 
+/* An outage says nothing of the release that was a probe. */
+static void release_that_was_a_probe_follows_the_connection(void **state)
+{
+	struct bed *bed = *state;
+	size_t before;
+
+	want(bed, 1);
+	end(bed, 1, 0);
+	outside_release(&bed->table, 1, bed->now_ms);
+	for (int i = 0; i < 100; i++) {
+		end_lost(bed, bed->sent_count - 1);
+		before = bed->sent_count;
+		advance(bed, 60000);
+		assert_int_equal(bed->sent_count, before + 1);
+	}
+	if (bed->sent[bed->sent_count - 1].verb == OUTSIDE_DROP) {
+		end_lost(bed, bed->sent_count - 1);
+		advance(bed, 60000);
+	}
+	assert_int_equal(last_of(bed, before + 2), OUTSIDE_LIST);
+	end(bed, before + 1, 0);
+	assert_int_equal(last_of(bed, before + 3), OUTSIDE_DROP);
+}
+
+static void new_configuration_repeats_all_releases(void **state)
+{
+	struct bed *bed = *state;
+
+	want(bed, 1);
+	end(bed, 1, 0);
+	outside_release(&bed->table, 1, bed->now_ms);
+	for (size_t drop = 2; bed->now_ms < 600000;
+	     drop = drop_await(bed, drop + 1))
+		end(bed, drop, -EACCES);
+	end(bed, bed->sent_count - 1, -EACCES);
+	bed->sent_count = 0;
+	outside_look(&bed->table, bed->now_ms);
+	advance(bed, 0);
+	assert_int_equal(last_of(bed, 2), OUTSIDE_LIST);
+	assert_int_equal(bed->sent[0].verb, OUTSIDE_DROP);
+}
+
 /* Nor does a list that is too long for the time that it has. */
 static void list_that_hangs_keeps_nobody_out(void **state)
 {
@@ -375,6 +417,8 @@ int main(void)
 		TEST(new_configuration_is_tried_at_once),
 		TEST(one_request_that_hangs_is_no_outage),
 		TEST(release_that_hangs_keeps_nobody_out),
+		TEST(release_that_was_a_probe_follows_the_connection),
+		TEST(new_configuration_repeats_all_releases),
 		TEST(list_that_hangs_keeps_nobody_out),
 		TEST(releases_of_a_second_are_repeated_together),
 		TEST(debt_keeps_no_secret),
