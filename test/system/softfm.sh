@@ -90,6 +90,11 @@ expect_exit 1 fm fault status=503
 expect_exit 1 fm vanish job=unknown
 expect_exit 2 fm
 expect_exit 75 "$softfm" ctl --dir "$work/none" dump
+expect_error 'is a daemon running'
+mkdir -m 700 "$work/private"
+for folder in "$dir" "$work/private/fm"; do
+	! $is_root || expect_exit 77 anybody "$softfm" ctl --dir "$folder" dump
+done
 expect_exit 2 "$softfm" --addresses 0
 expect_exit 2 "$softfm" --prefix fabric
 expect_exit 1 "$softfm" --dir "$dir" --state "$state"

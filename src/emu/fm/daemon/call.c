@@ -2,6 +2,7 @@
 #include "emu/fm/daemon/call.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +17,13 @@
 
 static int fail(const char *dir, int error)
 {
-	fprintf(stderr, "fairlead-softfm: '%s': %s\n", dir, strerror(error));
-	return error == ENOENT || error == ECONNREFUSED ? EXIT_TRY_AGAIN
-							: EXIT_FAILURE;
+	const bool is_absent = error == ENOENT || error == ECONNREFUSED;
+
+	fprintf(stderr, "fairlead-softfm: '%s': %s%s\n", dir, strerror(error),
+		is_absent ? "; is a daemon running with this --dir?" : "");
+	if (error == EPERM || error == EACCES)
+		return EXIT_NOT_PERMITTED;
+	return is_absent ? EXIT_TRY_AGAIN : EXIT_FAILURE;
 }
 
 int softfm_call(const char *dir, const char *command)

@@ -197,7 +197,8 @@ static int library_load(const struct http_client_library **ret_library,
 		*ret_library = dlsym(handle, HTTP_CLIENT_SYMBOL);
 	if (handle == NULL || *ret_library == NULL)
 		return error_set(ret_error, -ENOENT,
-				 "a fabric manager is reached by libcurl: %s",
+				 "cannot load the client of fabric managers: "
+				 "%s; is libcurl installed?",
 				 dlerror());
 	return 0;
 }
