@@ -2,7 +2,6 @@
 /* What there is, for a person with a browser. */
 #include "emu/fm/core/model.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 

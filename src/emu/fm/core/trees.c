@@ -10,7 +10,6 @@
  */
 #include "emu/fm/core/model.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

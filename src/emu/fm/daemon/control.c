@@ -2,7 +2,6 @@
 #include "emu/fm/daemon/control.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fairlead-softfm: a software fabric manager, and its control. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "emu/fm/daemon/call.h"
 #include "emu/fm/daemon/server.h"

@@ -7,10 +7,8 @@
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/memory.h"

@@ -11,7 +11,6 @@
  */
 #include "lanes/manager/core/outside_internal.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

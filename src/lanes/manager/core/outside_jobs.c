@@ -6,7 +6,6 @@
  * Request ids have the interconnect's index, so that an end finds its table.
  */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "lanes/manager/core/grant.h"
 #include "lanes/manager/core/out.h"
