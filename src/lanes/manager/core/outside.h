@@ -11,8 +11,8 @@
  * releases it, and tries again for as long as it takes. The job does not wait
  * for that. Requests of one item never overlap, so none overtakes another.
  *
- * The table sends nothing and stores nothing itself. The caller lets a request
- * out only when the rows that were given out before it are on disk.
+ * The table stores and sends by `ops`. The caller sends a request only after the
+ * rows that it got before it are on disk.
  */
 #pragma once
 
@@ -69,13 +69,13 @@ struct outside_item {
 
 	/* Not in the row. */
 	uint64_t sent_id;     /* request under way; 0: none */
-	uint64_t since_ms;    /* in this state, and for this long before: */
-	uint64_t age_ms;      /* when the manager started */
+	uint64_t since_ms;    /* when it got its state, or the start */
+	uint64_t age_ms;      /* in its state before the start */
 	uint64_t deadline_ms; /* WANTED: then it is refused */
-	uint64_t due_ms;      /* in the list of those that wait */
+	uint64_t due_ms;      /* when it is tried again */
 	uint32_t delay_ms;
-	uint8_t list; /* where it is */
-	uint8_t verb; /* what is to be sent, or was */
+	uint8_t list; /* the one that it is in */
+	uint8_t verb; /* of its next or last request */
 	struct outside_item *prev, *next;
 	struct outside_item *debt_prev, *debt_next;
 	UT_hash_handle hh;
@@ -92,9 +92,9 @@ struct outside_request {
 /* How a request ended. Borrowed. */
 struct outside_end {
 	/*
-	 * 0; -ENOENT; -EAGAIN: it may have been done. Anything else is a
-	 * refusal: it was not done, but for -EPROTO and -EACCES, after which
-	 * that is not known.
+	 * 0; -ENOENT; -EAGAIN: try again, it may have been done; -EPROTO,
+	 * -EACCES: refused, it may have been done; others: refused, it was not
+	 * done.
 	 */
 	int result;
 	bool is_reached; /* there was an answer */
@@ -109,7 +109,7 @@ struct outside_ops {
 	void (*store)(void *ctx, const struct outside_item *item);
 	void (*erase)(void *ctx, uint64_t grant_id);
 	void (*send)(void *ctx, const struct outside_request *request);
-	/* Of the names of new ones. */
+	/* The prefix of the names of new reservations. */
 	const char *(*prefix)(void *ctx);
 	/* It is held or refused now. */
 	void (*settled)(void *ctx, const struct outside_item *item);
@@ -127,10 +127,10 @@ struct outside_table {
 	void *ctx;
 	struct outside_item *items; /* by grant id */
 	uint64_t next_id;
-	/* Due now, by what is sent; and those that are tried again later. */
+	/* Due now, by verb; and those that are tried again later. */
 	struct outside_item *queues[4];
 	struct outside_item *waiting;
-	uint64_t waiting_ms; /* not before this one of them is due */
+	uint64_t waiting_ms; /* none of them is due before it */
 	struct outside_item *sent[OUTSIDE_IN_FLIGHT]; /* under way, or NULL */
 	uint32_t in_flight;                           /* with the list */
 	uint64_t wanted_ms; /* no deadline is before it */
@@ -139,18 +139,19 @@ struct outside_table {
 	uint32_t debt_count;
 	uint32_t item_count;
 	/* The connection; see outside_connection(). */
-	bool is_known; /* there was an end already */
+	bool is_known; /* a request has ended */
 	bool is_down;
 	uint64_t since_ms; /* it is up or down */
 	uint64_t reached_ms;
-	uint64_t probe_ms;    /* down: when one request is let out */
-	uint64_t probe_id;    /* down: requests before it are no probes */
+	uint64_t probe_ms;    /* down: when a probe may be sent */
+	uint64_t probe_id;    /* down: requests below it are no probes */
 	uint64_t answered_id; /* the newest request that was answered */
 	uint32_t probe_delay_ms;
-	bool is_list_next;                    /* as a probe */
-	bool is_denied;                       /* by the last answer */
-	char why[OUTSIDE_REASON_MAX + 1];     /* it is down, or denied */
-	char failure[OUTSIDE_REASON_MAX + 1]; /* of the last release; "" */
+	bool is_list_next;                /* the next probe is it */
+	bool is_denied;                   /* by the last answer */
+	char why[OUTSIDE_REASON_MAX + 1]; /* it is down, or denied */
+	/* Why the last release failed; "": it did not. */
+	char failure[OUTSIDE_REASON_MAX + 1];
 	/* The list. */
 	uint64_t list_ms; /* when it is due */
 	uint64_t list_id; /* under way; 0: none */
