@@ -2,7 +2,7 @@
 /* fairlead-softfm: a software fabric manager, and its control. */
 #include <stdlib.h>
 
-#include "emu/fm/daemon/call.h"
+#include "emu/fm/daemon/ctl.h"
 #include "emu/fm/daemon/server.h"
 #include "sys/clock.h"
 #include "sys/log.h"
@@ -30,6 +30,6 @@ int main(int argc, char **argv)
 	if (softfm_options_read(argc, argv, &options, &exit_code) < 0)
 		return exit_code;
 	if (options.command[0] != '\0')
-		return softfm_call(options.dir, options.command);
+		return softfm_ctl(options.dir, options.command);
 	return run_daemon(&options);
 }

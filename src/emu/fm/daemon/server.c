@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "emu/fm/daemon/call.h"
+#include "emu/fm/daemon/ctl.h"
 #include "emu/fm/daemon/certificate.h"
 #include "emu/fm/daemon/control.h"
 #include "emu/fm/daemon/folder.h"
@@ -27,7 +27,7 @@
 #define HTML_TYPE       "text/html; charset=utf-8"
 
 /* One request, from its first line until it is answered. */
-struct softfm_visit {
+struct softfm_call {
 	struct softfm_server *server;
 	struct MHD_Connection *connection;
 	struct writer body; /* up to SOFTFM_BODY_MAX bytes */
@@ -36,7 +36,7 @@ struct softfm_visit {
 	struct softfm_answer answer;
 	/* Suspended: when it goes on, and the others. */
 	uint64_t due_ms;
-	struct softfm_visit *next;
+	struct softfm_call *next;
 };
 
 struct softfm_server {
@@ -50,8 +50,8 @@ struct softfm_server {
 	struct softfm *softfm;
 	struct http_server *http;
 	struct packet_server *control;
-	uv_timer_t timer; /* of suspended visits */
-	struct softfm_visit *suspended;
+	uv_timer_t timer; /* of suspended calls */
+	struct softfm_call *suspended;
 };
 
 /* --- answers that come late --- */
@@ -63,26 +63,26 @@ static void timer_set(struct softfm_server *server)
 	uint64_t now_ms = clock_monotonic_ms(server->clock);
 	uint64_t due_ms = SOFTFM_FOREVER;
 
-	for (struct softfm_visit *visit = server->suspended; visit != NULL;
-	     visit = visit->next)
-		if (visit->due_ms < due_ms)
-			due_ms = visit->due_ms;
+	for (struct softfm_call *call = server->suspended; call != NULL;
+	     call = call->next)
+		if (call->due_ms < due_ms)
+			due_ms = call->due_ms;
 	if (due_ms != SOFTFM_FOREVER)
 		uv_timer_start(&server->timer, on_due,
 			       due_ms > now_ms ? due_ms - now_ms : 0, 0);
 }
 
-static void visits_resume(struct softfm_server *server, uint64_t now_ms)
+static void calls_resume(struct softfm_server *server, uint64_t now_ms)
 {
-	for (struct softfm_visit **at = &server->suspended; *at != NULL;) {
-		struct softfm_visit *visit = *at;
+	for (struct softfm_call **at = &server->suspended; *at != NULL;) {
+		struct softfm_call *call = *at;
 
-		if (visit->due_ms > now_ms) {
-			at = &visit->next;
+		if (call->due_ms > now_ms) {
+			at = &call->next;
 			continue;
 		}
-		*at = visit->next;
-		MHD_resume_connection(visit->connection);
+		*at = call->next;
+		MHD_resume_connection(call->connection);
 	}
 }
 
@@ -90,23 +90,23 @@ static void on_due(uv_timer_t *timer)
 {
 	struct softfm_server *server = timer->data;
 
-	visits_resume(server, clock_monotonic_ms(server->clock));
+	calls_resume(server, clock_monotonic_ms(server->clock));
 	http_server_run(server->http);
 	timer_set(server);
 }
 
-static void visit_suspend(struct softfm_visit *visit)
+static void call_suspend(struct softfm_call *call)
 {
-	struct softfm_server *server = visit->server;
-	uint64_t delay_ms = visit->answer.delay_ms;
+	struct softfm_server *server = call->server;
+	uint64_t delay_ms = call->answer.delay_ms;
 
-	visit->due_ms = delay_ms == SOFTFM_FOREVER
-				? SOFTFM_FOREVER
-				: clock_monotonic_ms(server->clock) + delay_ms;
-	visit->answer.delay_ms = 0;
-	visit->next = server->suspended;
-	server->suspended = visit;
-	MHD_suspend_connection(visit->connection);
+	call->due_ms = delay_ms == SOFTFM_FOREVER
+			       ? SOFTFM_FOREVER
+			       : clock_monotonic_ms(server->clock) + delay_ms;
+	call->answer.delay_ms = 0;
+	call->next = server->suspended;
+	server->suspended = call;
+	MHD_suspend_connection(call->connection);
 	timer_set(server);
 }
 
@@ -159,26 +159,26 @@ static enum MHD_Result send_page(struct softfm_server *server,
 			 page.size);
 }
 
-static void handle(struct softfm_visit *visit, const char *method,
+static void handle(struct softfm_call *call, const char *method,
 		   const char *path)
 {
-	struct softfm_server *server = visit->server;
+	struct softfm_server *server = call->server;
 	const struct softfm_request request = {
 		.method = method,
 		.path = path,
-		.authorization = header(visit->connection,
-					MHD_HTTP_HEADER_AUTHORIZATION),
+		.authorization =
+			header(call->connection, MHD_HTTP_HEADER_AUTHORIZATION),
 		.content_type =
-			header(visit->connection, MHD_HTTP_HEADER_CONTENT_TYPE),
-		.body = visit->body.data,
-		.size = visit->size,
-		.is_certified = has_certificate(visit->connection),
+			header(call->connection, MHD_HTTP_HEADER_CONTENT_TYPE),
+		.body = call->body.data,
+		.size = call->size,
+		.is_certified = has_certificate(call->connection),
 	};
-	const struct softfm_answer *answer = &visit->answer;
+	const struct softfm_answer *answer = &call->answer;
 
 	softfm_handle(server->softfm, &request,
-		      clock_monotonic_ms(server->clock), &visit->answer);
-	visit->is_handled = true;
+		      clock_monotonic_ms(server->clock), &call->answer);
+	call->is_handled = true;
 	if (answer->has_changed && server->options->state != NULL &&
 	    softfm_state_save(server->softfm, server->options->state) < 0)
 		log_error(server->log, "cannot save the state path=%s",
@@ -194,37 +194,37 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection,
 				  size_t *upload_data_size, void **request_ctx)
 {
 	struct softfm_server *server = ctx;
-	struct softfm_visit *visit = *request_ctx;
+	struct softfm_call *call = *request_ctx;
 	char *text;
 
-	if (visit == NULL) {
-		visit = memory_alloc(sizeof(*visit));
-		visit->server = server;
-		visit->connection = connection;
-		*request_ctx = visit;
+	if (call == NULL) {
+		call = memory_alloc(sizeof(*call));
+		call->server = server;
+		call->connection = connection;
+		*request_ctx = call;
 		return MHD_YES;
 	}
 	if (*upload_data_size > 0) {
-		visit->size += *upload_data_size;
-		if (visit->size <= SOFTFM_BODY_MAX)
-			write_bytes(&visit->body, upload_data,
+		call->size += *upload_data_size;
+		if (call->size <= SOFTFM_BODY_MAX)
+			write_bytes(&call->body, upload_data,
 				    *upload_data_size);
-		memory_check(visit->body.result);
+		memory_check(call->body.result);
 		*upload_data_size = 0;
 		return MHD_YES;
 	}
 	if (strcmp(url, "/") == 0 && strcmp(method, "GET") == 0)
 		return send_page(server, connection);
-	if (!visit->is_handled)
-		handle(visit, method, url);
-	if (visit->answer.delay_ms > 0) {
-		visit_suspend(visit);
+	if (!call->is_handled)
+		handle(call, method, url);
+	if (call->answer.delay_ms > 0) {
+		call_suspend(call);
 		return MHD_YES;
 	}
-	if (visit->answer.is_lost)
+	if (call->answer.is_lost)
 		return MHD_NO; /* the connection ends */
-	text = memory_have(json_dumps(visit->answer.body, JSON_COMPACT));
-	return send_text(connection, visit->answer.status, JSON_TYPE, text,
+	text = memory_have(json_dumps(call->answer.body, JSON_COMPACT));
+	return send_text(connection, call->answer.status, JSON_TYPE, text,
 			 strlen(text));
 }
 
@@ -232,13 +232,13 @@ static void on_completed(void *ctx, struct MHD_Connection *connection,
 			 void **request_ctx,
 			 enum MHD_RequestTerminationCode code)
 {
-	struct softfm_visit *visit = *request_ctx;
+	struct softfm_call *call = *request_ctx;
 
-	if (visit == NULL)
+	if (call == NULL)
 		return;
-	json_decref(visit->answer.body);
-	writer_fini(&visit->body);
-	free(visit);
+	json_decref(call->answer.body);
+	writer_fini(&call->body);
+	free(call);
 	*request_ctx = NULL;
 }
 
@@ -298,13 +298,13 @@ static bool control_send(int fd, int result, const char *text,
 /* End connections that a cleared fault left without an answer. */
 static void hung_end(struct softfm_server *server)
 {
-	for (struct softfm_visit *visit = server->suspended; visit != NULL;
-	     visit = visit->next) {
-		visit->answer.is_lost |= visit->due_ms == SOFTFM_FOREVER;
-		if (visit->answer.is_lost)
-			visit->due_ms = 0;
+	for (struct softfm_call *call = server->suspended; call != NULL;
+	     call = call->next) {
+		call->answer.is_lost |= call->due_ms == SOFTFM_FOREVER;
+		if (call->answer.is_lost)
+			call->due_ms = 0;
 	}
-	visits_resume(server, 0);
+	calls_resume(server, 0);
 	http_server_run(server->http);
 }
 
@@ -463,7 +463,7 @@ void softfm_server_destroy(struct softfm_server *server)
 	if (server == NULL)
 		return;
 	/* libmicrohttpd: no connection may be suspended when it stops. */
-	visits_resume(server, SOFTFM_FOREVER);
+	calls_resume(server, SOFTFM_FOREVER);
 	http_server_stop(server->http);
 	packet_server_destroy(server->control);
 	daemon_loop_fini(&server->loop);

@@ -6,4 +6,4 @@
 #define SOFTFM_RESULT_SIZE 4
 
 /* The exit code, as that of `fairlead-softnic ctl`. */
-int softfm_call(const char *dir, const char *command);
+int softfm_ctl(const char *dir, const char *command);

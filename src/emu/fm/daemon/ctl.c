@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "emu/fm/daemon/call.h"
+#include "emu/fm/daemon/ctl.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -26,7 +26,7 @@ static int fail(const char *dir, int error)
 	return is_absent ? EXIT_TRY_AGAIN : EXIT_FAILURE;
 }
 
-int softfm_call(const char *dir, const char *command)
+int softfm_ctl(const char *dir, const char *command)
 {
 	char answer[SOFTFM_RESULT_SIZE + FAIRLEAD_ERROR_TEXT_MAX];
 	_auto_(packet_fds_close) struct packet_fds fds = { .count = 0 };
