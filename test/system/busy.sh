@@ -164,6 +164,18 @@ is_quarantined 1 || fail 'nothing is in quarantine'
 wait_for is_quarantined 0
 expect_clean
 
+it 'the user of fairlead run learns what his job leaves behind, and why'
+job_start busy -N 2
+wait_for has_started busy 2
+grant=$(json_of list | gojq '.jobs[].grant_id')
+nic n1 busy svc="$(service_of n1 cxi0 "$grant")" nic=0 ms=forever
+job_end busy
+has "$(<"$work/busy.err")" '^fairlead: warning: n1: cxi0: service [0-9]+ \(VNI [0-9]+\) is busy' \
+	'what the user reads'
+nic n1 clear
+wait_for is_quarantined 0
+expect_clean
+
 it 'hooks can be asked what they would do'
 grant=$(reserve jm/dry 'n[0-1]')
 fairlead apply "$grant"
