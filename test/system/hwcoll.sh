@@ -297,6 +297,16 @@ vanished() {
 wait_for vanished
 fairlead release "$lost"
 
+it 'HS03: what a list that is cut short leaves out is looked for, and is not lost'
+kept=$(reserve jm/cut 'n[0-1]' -o hwcoll=on)
+fairlead apply "$kept"
+fm fault op=list cut=yes
+restart manager
+wait_for grep -q "op=get status=200 job=emulated-g$kept" "$FAIRLEAD_CLUSTER/manager/log/softfm.log"
+expect_exit 0 fairlead apply "$kept"
+lacks "$(fairlead eventlog "$kept")" vanished 'the events'
+fairlead release "$kept"
+
 it 'HC01 HC03 HT06 HT07: the trees of an inner run are deleted after it, those of others stay'
 cat >"$work/inner" <<END
 #!/bin/sh

@@ -174,8 +174,8 @@ static const struct fairlead_setting_spec specs[] = {
 	  "Authorities that verify the fabric manager. Empty: those of the "
 	  "system." },
 	{ "hwcoll_node_ca", &settings_file, AT(hwcoll.node_ca), "", 0,
-	  "The same for libfabric, on nodes. Empty: programs do not verify "
-	  "the fabric manager." },
+	  "The same for libfabric, on nodes: a file or folder that all users "
+	  "can read. Empty: programs do not verify the fabric manager." },
 	{ "hwcoll_prefix", &type_prefix, AT(hwcoll.prefix), "", 0,
 	  "Before the names of reservations, unique at the fabric manager. "
 	  "Empty: the cluster's name." },
