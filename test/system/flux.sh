@@ -146,6 +146,11 @@ is "$(json_of list | gojq '.jobs | length')" 0 'jobs'
 expect_events "flux/$(plain "$job")" request cray-slingshot apply applied release revoked free
 expect_flux_clean 4
 
+it 'HR06: who asks for multicast trees and gets none reads why, and the job runs'
+expect_exit 0 fx run -N1 -o fairlead=hwcoll=on printenv SLINGSHOT_VNIS
+expect_error 'exception.*severity=4 .*no external reservation: hwcoll: a job of one node'
+holds "$(flux_event "$(fx job last)" exception)" 'length == 1 and .[0].type == "cray-slingshot"'
+
 it 'HT06 HT07: a job with multicast trees has a step id, within that outside'
 step=FI_CXI_COLL_JOB_STEP_ID
 expect_exit 0 fx run -N2 -o fairlead=hwcoll=on printenv $step

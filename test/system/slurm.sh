@@ -74,6 +74,14 @@ ran_hooks() { # ran_hooks COUNT: of all jobs so far
 	[ "$(wc -l <"$slurm/log/hooks")" -ge "$1" ]
 }
 
+it 'HR06: who asks for multicast trees and gets none finds why in the job, which runs'
+expect_exit 0 as_user "$alice" sbatch -W --parsable -N1 --fairlead=hwcoll=on -o /dev/null \
+	--wrap 'exec printenv SLINGSHOT_VNIS'
+job=${out%%$'\n'*}
+has "$(comment)" '^fairlead: no external reservation: hwcoll: a job of one node has no use for a tree' \
+	'the comment'
+expect_slurm_clean 4
+
 it 'HT06: a step of a job with multicast trees has its id, and others have none'
 cat >"$work/steps" <<'END'
 #!/bin/sh

@@ -223,17 +223,24 @@ static int apply(struct slurm_hook *hook, json_int_t grant_id,
 {
 	json_auto_t *answer = NULL;
 	struct fairlead_error error;
-	const json_t *failures, *warning;
+	const json_t *failures, *warning, *warnings;
 	size_t i;
 	int result = slurm_hook_ask(hook, "apply",
 				    json_pack("{s:I}", "grant_id", grant_id),
 				    &answer, &error);
 
-	json_array_foreach (json_object_get(answer, "warnings"), i, warning)
+	warnings = json_object_get(answer, "warnings");
+	json_array_foreach (warnings, i, warning)
 		output_lines(hook->cli, output_text(warning, "nodes"),
 			     output_text(warning, "text"));
-	if (result == 0)
+	if (result == 0) {
+		/* The user reads no log. */
+		if (json_array_size(warnings) > 0)
+			slurm_comment(hook,
+				      output_text(json_array_get(warnings, 0),
+						  "text"));
 		return EXIT_DONE;
+	}
 	failures = json_object_get(answer, "failures");
 	*ret_is_too_early =
 		(may_come_back(failures) || was_undone(result, failures)) &&

@@ -143,8 +143,8 @@ int lane_ask(struct flux_lane *lane);
 void lane_start_job(struct flux_lane *lane);
 /* .. with an exception: no task starts. */
 void lane_deny(struct flux_lane *lane, const char *note);
-/* An exception that fails no job: a node may still hold something, and why. */
-void lane_warn(struct flux_lane *lane, const char *why);
+/* An exception that fails no job, and that its user reads. */
+void lane_warn(struct flux_lane *lane, const char *what, const char *why);
 /* The job may go; result: of the release, or 0. */
 void lane_finish(struct flux_lane *lane, int result, const char *text);
 /* Begin to take it back, when the job's tasks are over. */

@@ -16,9 +16,10 @@
  * Keys that were used: by other jobs, when ids started over, or by earlier
  * tries.
  */
-#define ATTEMPTS 128
-#define YOUNG_S  30  /* a manager whose nodes are still coming back */
-#define PAUSE_S  0.5 /* before the next try then */
+#define ATTEMPTS     128
+#define YOUNG_S      30  /* a manager whose nodes are still coming back */
+#define PAUSE_S      0.5 /* before the next try then */
+#define WARNINGS_MAX 8   /* that a user reads; the log has all */
 
 /* --- requests --- */
 
@@ -173,10 +174,14 @@ static void take_apply(struct flux_lane *lane,
 	const json_t *warning;
 	size_t i;
 
-	json_array_foreach (json_object_get(root, "warnings"), i, warning)
+	json_array_foreach (json_object_get(root, "warnings"), i, warning) {
 		flux_log(lane->lanes->h, LOG_WARNING, "fairlead: %s: %s: %s",
 			 lane->name, entry_text(warning, "nodes"),
 			 entry_text(warning, "text"));
+		if (i < WARNINGS_MAX)
+			lane_warn(lane, entry_text(warning, "nodes"),
+				  entry_text(warning, "text"));
+	}
 	if (answer->result == 0) {
 		lane_start_job(lane);
 		return;
@@ -222,7 +227,10 @@ static void take_release(struct flux_lane *lane,
 
 	json_array_foreach (json_object_get(root, "grants"), i, grant)
 		if (json_object_get(grant, "why"))
-			lane_warn(lane, entry_text(grant, "why"));
+			lane_warn(lane,
+				  "the lane is not gone from all nodes, which "
+				  "try again",
+				  entry_text(grant, "why"));
 	lane_finish(lane, answer->result, answer->error);
 }
 

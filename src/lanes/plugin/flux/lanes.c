@@ -330,13 +330,11 @@ void lane_begin(struct lanes *lanes, flux_jobid_t id, uint32_t uid,
 
 /* --- epilog --- */
 
-void lane_warn(struct flux_lane *lane, const char *why)
+void lane_warn(struct flux_lane *lane, const char *what, const char *why)
 {
 	char note[FAIRLEAD_ERROR_TEXT_MAX];
 
-	snprintf(note, sizeof(note),
-		 "the lane is not gone from all nodes, which try again: %.900s",
-		 why);
+	snprintf(note, sizeof(note), "%.100s: %.900s", what, why);
 	raise_severity(lane->lanes, lane->id, WARNING_SEVERITY, note);
 }
 
