@@ -42,7 +42,7 @@ struct reservation {
 
 struct call {
 	struct fmsim *fmsim;
-	struct core_outside_request request; /* text is not kept */
+	struct outside_request request; /* text is not kept */
 	char name[FABRIC_MANAGER_NAME_MAX + 1];
 	fmsim_done_fn *done;
 	void *ctx;        /* NULL: the client has given up */
@@ -395,7 +395,7 @@ static void on_arrival(void *ctx)
 	}
 }
 
-void fmsim_ask(struct fmsim *fmsim, const struct core_outside_request *request,
+void fmsim_ask(struct fmsim *fmsim, const struct outside_request *request,
 	       fmsim_done_fn *done, void *ctx)
 {
 	struct sim_queue *queue = fmsim->world->queue;

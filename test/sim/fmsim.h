@@ -32,7 +32,7 @@ void fmsim_destroy(struct fmsim *fmsim);
 /* How a request has ended, never from inside of fmsim_ask(). */
 typedef void fmsim_done_fn(void *ctx, uint64_t id,
 			   const struct outside_end *end);
-void fmsim_ask(struct fmsim *fmsim, const struct core_outside_request *request,
+void fmsim_ask(struct fmsim *fmsim, const struct outside_request *request,
 	       fmsim_done_fn *done, void *ctx);
 /* ctx is gone: what is under way may arrive, and is not answered. */
 void fmsim_hang_up(struct fmsim *fmsim, const void *ctx);

@@ -220,7 +220,7 @@ static void on_outside_done(void *ctx, uint64_t id,
 	process_settle(process);
 }
 
-static void on_outside(void *ctx, const struct core_outside_request *request)
+static void on_outside(void *ctx, const struct outside_request *request)
 {
 	struct process *process = ctx;
 	struct world *world = process->leader->world;

@@ -144,8 +144,7 @@ void oracle_no_token(const struct oracle *oracle, const char *where,
 		     const void *bytes, size_t size);
 /* A manager sends a request, takes its end, and ends itself (NULL: all do). */
 void oracle_outside_sent(struct oracle *oracle, const void *manager,
-			 uint64_t epoch,
-			 const struct core_outside_request *request);
+			 uint64_t epoch, const struct outside_request *request);
 void oracle_outside_ended(struct oracle *oracle, uint64_t request);
 void oracle_outside_left(struct oracle *oracle, const void *manager);
 /* An event of the grant is written. */

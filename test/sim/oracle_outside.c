@@ -101,8 +101,7 @@ void oracle_apply_goes_on(struct oracle *oracle, struct lane *lane)
 /* --- the order of requests --- */
 
 void oracle_outside_sent(struct oracle *oracle, const void *manager,
-			 uint64_t epoch,
-			 const struct core_outside_request *request)
+			 uint64_t epoch, const struct outside_request *request)
 {
 	const struct outside_asked key = {
 		.key = { manager, epoch, request->grant_id },

@@ -28,6 +28,7 @@
 #include "base/memory.h"
 #include "lanes/manager/clients.h"
 #include "lanes/manager/commit.h"
+#include "lanes/manager/core/outside.h"
 #include "lanes/manager/live.h"
 #include "lanes/manager/poll.h"
 #include "lanes/manager/session.h"
@@ -77,10 +78,10 @@ static bool is_allowed(const struct engine *engine, enum output_kind kind)
 
 static void outside_run(struct engine *engine, const struct output *output)
 {
-	const struct core_outside_request request = {
+	const struct outside_request request = {
 		.id = output->sequence,
 		.driver = output->node,
-		.verb = (uint8_t)output->result,
+		.verb = (enum outside_verb)output->result,
 		.grant_id = output->token,
 		.prefix = output->hint,
 		.text = output->text,
@@ -428,13 +429,13 @@ static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
 	drain_output(ctx, OUTPUT_NOTIFY, id, node, is_drained, reason);
 }
 
-static void on_outside(void *ctx, const struct core_outside_request *request)
+static void on_outside(void *ctx, const struct outside_request *request)
 {
 	struct output *output = output_create(OUTPUT_OUTSIDE);
 
 	output->sequence = request->id;
 	output->node = memory_text(request->driver);
-	output->result = request->verb;
+	output->result = (int)request->verb;
 	output->token = request->grant_id;
 	output->hint = memory_text(request->prefix);
 	output->text = memory_text(request->text);

@@ -107,7 +107,7 @@ struct engine_ops {
 	 * As `outside` in struct core_ops; how it ended comes by
 	 * engine_outside_done(), not from inside of this call.
 	 */
-	void (*outside)(void *ctx, const struct core_outside_request *request);
+	void (*outside)(void *ctx, const struct outside_request *request);
 };
 
 struct engine_options {

@@ -186,7 +186,7 @@ static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
 		commands_run(manager->commands, path, node, reason, id);
 }
 
-static void on_outside(void *ctx, const struct core_outside_request *request)
+static void on_outside(void *ctx, const struct outside_request *request)
 {
 	role_outside_send(ctx, request);
 }

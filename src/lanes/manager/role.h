@@ -103,7 +103,7 @@ void role_outside_fini(struct role_outside *outside);
 void role_outside_take(struct manager *manager,
 		       const struct role_outside *outside);
 void role_outside_send(struct manager *manager,
-		       const struct core_outside_request *request);
+		       const struct outside_request *request);
 
 int role_keys_load(const char *path, struct manager_keys *ret_keys,
 		   struct fairlead_error *ret_error);

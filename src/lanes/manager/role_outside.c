@@ -91,7 +91,7 @@ void role_outside_take(struct manager *manager,
 }
 
 void role_outside_send(struct manager *manager,
-		       const struct core_outside_request *request)
+		       const struct outside_request *request)
 {
 	static const struct outside_end none = {
 		.result = -EAGAIN,

@@ -48,7 +48,9 @@
 #include "lanes/manager/store/row.h"
 
 struct core;
-struct request; /* lanes/proto/request.h */
+struct outside_end;     /* core/outside.h */
+struct outside_request; /* core/outside.h */
+struct request;         /* lanes/proto/request.h */
 
 #define CORE_NODES_MAX        131072  /* nodes, with those that are leaving */
 #define CORE_DRIVERS_MAX      8       /* interconnects that are turned on */
@@ -119,16 +121,6 @@ struct core_fanout {
 	size_t sealed_size;
 };
 
-/* A request to the fabric manager of an interconnect. Borrowed. */
-struct core_outside_request {
-	uint64_t id; /* comes back in core_outside_done */
-	const char *driver;
-	uint8_t verb;       /* enum outside_verb, core/outside.h */
-	uint64_t grant_id;  /* 0: of a list */
-	const char *prefix; /* of the reservation's name */
-	const char *text;
-};
-
 /* A lane's secrets, for the nodes of its grant and nobody else. Borrowed. */
 struct core_secrets {
 	uint64_t grant_id;
@@ -181,8 +173,8 @@ struct core_ops {
 	 */
 	void (*notify)(void *ctx, uint64_t id, const char *node,
 		       bool is_drained, const char *reason);
-	/* Send it to the driver's fabric manager. */
-	void (*outside)(void *ctx, const struct core_outside_request *request);
+	/* Send it to the driver's fabric manager; core_outside_done(). */
+	void (*outside)(void *ctx, const struct outside_request *request);
 	/* Query a node that is up soon (core_observe). */
 	void (*look)(void *ctx, const char *node);
 	/* Append a secret of a grant as the journal keeps it, encrypted. */
@@ -261,7 +253,6 @@ int core_configure(struct core *core, const struct core_config *config,
 void core_rekey(struct core *core);
 
 /* How a request of ops->outside has ended. */
-struct outside_end; /* core/outside.h */
 void core_outside_done(struct core *core, uint64_t id,
 		       const struct outside_end *end);
 

@@ -81,8 +81,10 @@ struct outside_item {
 	UT_hash_handle hh;
 };
 
+/* Borrowed. */
 struct outside_request {
-	uint64_t id; /* comes back; unique for ever */
+	uint64_t id;        /* comes back; unique for ever */
+	const char *driver; /* set by the core; the table has none */
 	enum outside_verb verb;
 	uint64_t grant_id;  /* 0: of OUTSIDE_LIST */
 	const char *prefix; /* "": likewise */

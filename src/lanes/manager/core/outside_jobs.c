@@ -89,15 +89,9 @@ static void on_erase(void *ctx, uint64_t grant_id)
 static void on_send(void *ctx, const struct outside_request *request)
 {
 	const struct core_outside *outside = ctx;
-	const struct core_outside_request sent = {
-		.id = request->id,
-		.driver = driver_name(outside),
-		.verb = (uint8_t)request->verb,
-		.grant_id = request->grant_id,
-		.prefix = request->prefix,
-		.text = request->text,
-	};
+	struct outside_request sent = *request;
 
+	sent.driver = driver_name(outside);
 	outside->core->ops->outside(outside->core->ops_ctx, &sent);
 }
 

@@ -74,7 +74,7 @@ static void on_reply(void *ctx, uint64_t id, const struct http_reply *reply)
 }
 
 void backend_send(struct backend *backend,
-		  const struct core_outside_request *request)
+		  const struct outside_request *request)
 {
 	char name[FABRIC_MANAGER_NAME_MAX + 1];
 

@@ -34,4 +34,4 @@ void backend_destroy(struct backend *backend);
 DEFINE_AUTO(struct backend, backend_destroy)
 
 void backend_send(struct backend *backend,
-		  const struct core_outside_request *request);
+		  const struct outside_request *request);

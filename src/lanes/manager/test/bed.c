@@ -12,6 +12,7 @@
 #include <utlist.h>
 
 #include "lanes/driver/driver.h"
+#include "lanes/manager/core/outside.h"
 #include "lanes/manager/store/row.h"
 
 static int load_journal(struct bed *bed, struct engine *engine,
@@ -84,7 +85,7 @@ static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
 	strcpy(bed->drain_node, node);
 }
 
-static void on_outside(void *ctx, const struct core_outside_request *request)
+static void on_outside(void *ctx, const struct outside_request *request)
 {
 	struct bed *bed = ctx;
 

@@ -89,7 +89,7 @@ static const char *on_store_error(void *ctx)
 	return "the disk says no";
 }
 
-static void on_outside(void *ctx, const struct core_outside_request *request)
+static void on_outside(void *ctx, const struct outside_request *request)
 {
 	struct bench *bench = ctx;
 

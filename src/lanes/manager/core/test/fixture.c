@@ -137,7 +137,7 @@ static void on_notify(void *ctx, uint64_t id, const char *node, bool is_drained,
 	given->reason = memory_text_or_null(reason);
 }
 
-static void on_outside(void *ctx, const struct core_outside_request *request)
+static void on_outside(void *ctx, const struct outside_request *request)
 {
 	struct fixture *fixture = ctx;
 	struct given_outside *given;
