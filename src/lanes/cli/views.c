@@ -80,6 +80,7 @@ static void print_external(struct cli *cli, const json_t *external)
 		{ "REFUSED", COLUMN_RIGHT, "refused" },
 		{ "DEBTS", COLUMN_RIGHT, "debts" },
 		{ "OLDEST", 0, "oldest_s", format_seconds },
+		{ "MEAN-MS", COLUMN_RIGHT, "make_ms" },
 		{ "RESULTS", COLUMN_WRAP, "results", output_counts },
 		{ "WHY", COLUMN_WRAP, "why" },
 		{ 0 },

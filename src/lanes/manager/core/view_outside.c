@@ -37,6 +37,7 @@ static json_t *outside_json(const struct core *core,
 		[OUTSIDE_DOWN] = "down",
 		[OUTSIDE_DENIED] = "denied",
 	};
+	const struct histogram *times = &table->counts.make_ms;
 	const struct outside_item *oldest = table->debts;
 	json_t *object = memory_have(json_object());
 
@@ -53,6 +54,8 @@ static json_t *outside_json(const struct core *core,
 			    outside_age_ms(oldest, core_now_ms(core)) / 1000);
 	}
 	view_text(object, "failure", table->failure);
+	if (times->count > 0)
+		view_number(object, "make_ms", times->sum_ms / times->count);
 	view_set(object, "results", results_json(&table->counts));
 	return object;
 }

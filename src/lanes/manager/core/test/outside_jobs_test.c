@@ -394,7 +394,8 @@ static void status_shows_the_fabric_manager(void **state)
 	outside_end(f, open_outside(f, OUTSIDE_MAKE), 0, "TOKEN");
 	fixture_advance(f, 7000);
 	assert_status(f, "{\"connection\": \"up\", \"connection_s\": 7, "
-			 "\"why\": \"\", \"held\": 1, \"debts\": 0}");
+			 "\"why\": \"\", \"held\": 1, \"debts\": 0, "
+			 "\"make_ms\": 30}");
 	release_id(f, id);
 	outside_end(f, open_outside(f, OUTSIDE_DROP), -EACCES, "who are you");
 	assert_status(f, "{\"connection\": \"denied\", \"why\": "
