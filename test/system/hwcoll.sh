@@ -95,6 +95,28 @@ done <<-END
 	certificate / client-key.pem client.pem
 END
 
+it 'files that are not there, or are another, are refused by their names, without what is in them'
+while read -r setting value error; do
+	cp -p "$config" "$work/good.conf"
+	sed -i "s#$setting = .*#$setting = \"$value\"#" "$config"
+	expect_exit 1 fairlead manager reconfigure
+	expect_error "$error"
+	lacks "$err" no-such-password "the error of $setting"
+	cp -p "$work/good.conf" "$config"
+done <<-END
+	hwcoll_ca $work/none.pem $work/none.pem
+	hwcoll_ca $work is no file
+	hwcoll_url https://cxi:no-such-password@10.203.255.254 hwcoll_credentials
+END
+use_credentials oauth "$dir/auth"
+cp -p "$dir/auth/endpoint" "$work/endpoint"
+cat "$dir/auth/client-secret" >"$dir/auth/endpoint"
+expect_exit 1 fairlead manager reconfigure
+expect_error 'auth/endpoint. is no URL'
+lacks "$err" "$(<"$dir/auth/client-secret")" 'the error'
+cp -p "$work/endpoint" "$dir/auth/endpoint"
+expect_exit 0 fairlead manager reconfigure
+
 it 'HR01: who is not let in is denied, jobs run without, and know why'
 use_credentials basic "$work/wrong"
 mkdir "$work/wrong"

@@ -71,11 +71,11 @@ static int url_check(const char *text, struct fairlead_error *ret_error)
 
 	if (strncmp(text, "https://", strlen("https://")) != 0 ||
 	    size <= strlen("https://") || size > 512 || text[size - 1] == '/' ||
-	    strpbrk(text, " \"'?#") != NULL)
+	    strpbrk(text, " \"'?#@") != NULL)
 		return error_set(ret_error, -EINVAL,
-				 "'%s' is no URL of the form "
-				 "https://HOST[:PORT][/PREFIX]",
-				 text);
+				 "it is no URL of the form "
+				 "https://HOST[:PORT][/PREFIX]; a user and a "
+				 "password belong to hwcoll_credentials");
 	return 0;
 }
 

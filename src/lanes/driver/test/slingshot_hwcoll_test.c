@@ -36,6 +36,8 @@ static void settings_are_checked(void **state)
 		{ "hwcoll_url", "https://fm/?a", "is no URL" },
 		{ "hwcoll_url", "https://fm/#a", "is no URL" },
 		{ "hwcoll_url", "https://f'm", "is no URL" },
+		{ "hwcoll_url", "https://user:word@fm",
+		  "belong to hwcoll_credentials" },
 		{ "hwcoll_auth", "OAUTH",
 		  "is not oauth, basic or certificate" },
 		{ "hwcoll_prefix", "a/b", "letters, digits and ._-" },

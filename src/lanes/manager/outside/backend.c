@@ -123,12 +123,27 @@ static int credential_read(const char *folder, const char *name,
 	return 0;
 }
 
+/* Errors that users read quote it: it must not be another file's secret. */
+static int endpoint_check(const char *endpoint, const char *folder,
+			  struct fairlead_error *ret_error)
+{
+	if (strncmp(endpoint, "https://", strlen("https://")) != 0 ||
+	    strpbrk(endpoint, " @") != NULL)
+		return error_set(ret_error, -EINVAL,
+				 "'%s/endpoint' is no URL of the form "
+				 "https://HOST[:PORT]/PATH without a user",
+				 folder);
+	return 0;
+}
+
 static int oauth_read(struct backend *backend, const char *folder,
 		      struct fairlead_error *ret_error)
 {
 	int result = credential_read(folder, "endpoint", &backend->endpoint,
 				     ret_error);
 
+	if (result == 0)
+		result = endpoint_check(backend->endpoint, folder, ret_error);
 	if (result == 0)
 		result = credential_read(folder, "client-id",
 					 &backend->client_id, ret_error);
@@ -141,20 +156,35 @@ static int oauth_read(struct backend *backend, const char *folder,
 	return result;
 }
 
-/* libcurl reads both by their paths. A key that others can read is no secret. */
+/* libcurl reads it by its path, at each connection, and does not name it. */
+static int file_check(const char *path, struct fairlead_error *ret_error)
+{
+	_auto_(closep) int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat status;
+
+	if (fd < 0)
+		return error_set(ret_error, -errno, "cannot read '%s': %s",
+				 path, strerror(errno));
+	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+		return error_set(ret_error, -EINVAL, "'%s' is no file", path);
+	return 0;
+}
+
+/* A key that others can read is no secret. */
 static int certificate_check(struct backend *backend, const char *folder,
 			     struct fairlead_error *ret_error)
 {
 	char bytes[KEY_MAX];
 	ssize_t size;
+	int result;
 
 	backend->certificate = memory_format("%s/client.pem", folder);
 	backend->key = memory_format("%s/client-key.pem", folder);
 	backend->http_config.certificate = backend->certificate;
 	backend->http_config.key = backend->key;
-	if (faccessat(AT_FDCWD, backend->certificate, R_OK, AT_EACCESS) < 0)
-		return error_set(ret_error, -errno, "cannot read '%s': %s",
-				 backend->certificate, strerror(errno));
+	result = file_check(backend->certificate, ret_error);
+	if (result < 0)
+		return result;
 	size = secret_read(backend->key, bytes, sizeof(bytes), ret_error);
 	sodium_memzero(bytes, sizeof(bytes));
 	return size < 0 ? (int)size : 0;
@@ -212,8 +242,11 @@ int backend_create(uv_loop_t *loop, const struct fairlead_outside *terms,
 	_auto_(backend_destroyp) struct backend *backend =
 		memory_alloc(sizeof(*backend));
 	struct http_seam seam;
-	int result;
+	int result = terms->ca != NULL ? file_check(terms->ca, ret_error) : 0;
 
+	if (result < 0)
+		return error_prefix(ret_error, "fabric manager '%s'",
+				    terms->url);
 	backend->done = done;
 	backend->ctx = ctx;
 	backend->prefix =
