@@ -221,4 +221,32 @@ wait_for has_warning
 fairlead release "$grant"
 expect_clean
 
+# --- a journal that was lost ---
+
+it 'HS04: a recovery leaves the reservation of a lane that nodes have, until it is gone'
+state=$FAIRLEAD_CLUSTER/manager/state
+kill_manager
+cp -a "$state" "$work/old"
+restart manager
+grant=$(reserve jm/forgotten 'n[0-1]' -o hwcoll=on)
+fairlead apply "$grant"
+kill_manager
+rm -rf "$state"
+cp -a "$work/old" "$state"
+fairlead cluster restart manager
+wait_for eval 'fairlead status | grep -q halted'
+kill_manager
+start_by_hand manager "$fairleadd" --role manager --config "$config" --recover
+wait_for all_are_up
+wait_for is_reached
+stop_by_hand manager
+restart manager
+wait_for is_reached
+names_are "emulated-g$grant"
+reboot n0
+reboot n1
+wait_for all_are_up
+fairlead manager reconfigure
+expect_names ''
+
 story_end

@@ -6,6 +6,7 @@
  * Request ids have the interconnect's index, so that an end finds its table.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "lanes/manager/core/grant.h"
 #include "lanes/manager/core/out.h"
@@ -188,22 +189,70 @@ const struct outside_item *core_outside_find(const struct core *core,
 	return outside_find(&core->outsides[job->driver].table, job->grant_id);
 }
 
+static int id_compare(const void *a, const void *b)
+{
+	const uint64_t first = *(const uint64_t *)a;
+	const uint64_t second = *(const uint64_t *)b;
+
+	return first < second ? -1 : first > second;
+}
+
+/* The grants that nodes report and should not hold, sorted. */
+static uint64_t *reported_grants(const struct core *core, size_t *ret_count)
+{
+	struct writer ids = { 0 };
+
+	nodes_foreach(node, &core->nodes) for (uint32_t i = 0;
+					       i < node->report_count; i++)
+		write_bytes(&ids, &node->reports[i].grant_id, sizeof(uint64_t));
+	memory_check(ids.result);
+	*ret_count = ids.size / sizeof(uint64_t);
+	if (ids.size > 0)
+		qsort(ids.data, *ret_count, sizeof(uint64_t), id_compare);
+	return (uint64_t *)ids.data;
+}
+
+/*
+ * The names on a list that the table may judge. What this journal never gave is
+ * of a newer one, and perhaps live. In a recovery, and while a node has a lane
+ * of that grant, the job may be live too, though its item is not known.
+ */
+static size_t known_names(const struct core *core,
+			  const struct outside_table *table,
+			  const struct outside_end *end, uint64_t *ids)
+{
+	size_t count = 0, reported_count;
+	_auto_(freep) uint64_t *reported =
+		reported_grants(core, &reported_count);
+
+	for (size_t i = 0; i < end->count; i++) {
+		uint64_t id = end->grant_ids[i];
+
+		if (id >= core->next_grant_id)
+			continue;
+		if (outside_find(table, id) == NULL &&
+		    (core->recovery != 0 ||
+		     jobs_find(&core->jobs, id) != NULL ||
+		     bsearch(&id, reported, reported_count, sizeof(id),
+			     id_compare) != NULL))
+			continue;
+		ids[count++] = id;
+	}
+	return count;
+}
+
 void core_outside_done(struct core *core, uint64_t id,
 		       const struct outside_end *end)
 {
 	size_t driver = id >> DRIVER_SHIFT & (CORE_DRIVERS_MAX - 1);
-	_auto_(freep) uint64_t *ids =
-		memory_copy(end->grant_ids, end->count * sizeof(*ids));
+	struct outside_table *table = &core->outsides[driver].table;
+	_auto_(freep) uint64_t *ids = memory_array(end->count, sizeof(*ids));
 	struct outside_end known = *end;
 
-	/* An id that this journal has not given is a newer one's, maybe live. */
 	known.grant_ids = ids;
-	known.count = 0;
-	for (size_t i = 0; i < end->count; i++)
-		if (end->grant_ids[i] < core->next_grant_id)
-			ids[known.count++] = end->grant_ids[i];
-	outside_done(&core->outsides[driver].table, id, &known,
-		     core_now_ms(core));
+	if (end->count > 0)
+		known.count = known_names(core, table, end, ids);
+	outside_done(table, id, &known, core_now_ms(core));
 }
 
 /* --- life --- */

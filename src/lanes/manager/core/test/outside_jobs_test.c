@@ -277,6 +277,36 @@ static void what_no_job_has_is_released(void **state)
 	assert_int_equal(rows(f, STORE_OUTSIDE, 0), 0);
 }
 
+/* The journal was lost, and the job is live. */
+static void a_recovery_leaves_what_a_node_has(void **state)
+{
+	struct fixture *f = *state;
+	struct fairlead_error error;
+	const uint64_t ids[] = { 7, 8 };
+	struct core_inventory_grant grant = inventory_of(f, reserved(f, ""));
+
+	grant.grant_id = 7;
+	fixture_forget(f);
+	core_destroy(take_ptr(f->core));
+	assert_int_equal(fixture_start(f, true, &error), 0);
+	listed(f, ids, 2);
+	assert_null(open_outside(f, OUTSIDE_DROP));
+	nodes_up(f, 10);
+	node_up_with(f, "n0", &grant, 1);
+	fixture_forget(f);
+	fixture_restart(f);
+	listed(f, ids, 2);
+	assert_int_equal(open_outside(f, OUTSIDE_DROP)->grant_id, 8);
+	outside_end(f, open_outside(f, OUTSIDE_DROP), 0, "");
+	assert_null(open_outside(f, OUTSIDE_DROP));
+	/* It goes when the node has it no more. */
+	node_up(f, "n0");
+	fixture_forget(f);
+	fixture_advance(f, 300000);
+	listed(f, ids, 1);
+	assert_int_equal(open_outside(f, OUTSIDE_DROP)->grant_id, 7);
+}
+
 static void an_interconnect_with_debts_stays_on(void **state)
 {
 	struct fixture *f = *state;
@@ -570,6 +600,7 @@ int main(void)
 		TEST(or_a_warning_by_the_setting),
 		TEST(what_was_never_given_is_left_alone),
 		TEST(what_no_job_has_is_released),
+		TEST(a_recovery_leaves_what_a_node_has),
 		TEST(an_interconnect_with_debts_stays_on),
 		TEST(a_secret_is_in_the_journal_encrypted),
 		TEST(a_new_key_encrypts_it_again),
