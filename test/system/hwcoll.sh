@@ -319,6 +319,9 @@ vanished() {
 wait_for vanished
 fairlead release "$lost"
 
+it 'the events of all these jobs agree with the journal'
+expect_replay
+
 it 'HS03: what a list that is cut short leaves out is looked for, and is not lost'
 kept=$(reserve jm/cut 'n[0-1]' -o hwcoll=on)
 fairlead apply "$kept"

@@ -4,8 +4,9 @@
  *
  *	request -> DRIVER'S -> apply -> applied -> release -> revoked
  *
- * with exceptions, confirmations and frees in between. After the last one they
- * have to have led to where the record is, and to have freed what is gone.
+ * with exceptions, confirmations, frees and what became of an external
+ * reservation in between. After the last one they have to have led to where the
+ * record is, and to have freed what is gone.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -137,7 +138,8 @@ static const struct manager_step {
 static bool is_of_no_phase(const char *name)
 {
 	static const char *const names[] = { "node-reset", "exception",
-					     "quarantine", "confirm", "free" };
+					     "quarantine", "confirm",
+					     "free",       "external" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(name, names[i]) == 0)

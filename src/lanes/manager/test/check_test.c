@@ -64,7 +64,7 @@ static uint64_t reserve_two(struct scene *scene, uint64_t client)
 
 	bed_ask(scene->bed, client, "reserve", "{s:{s:s, s:i, s:i, s:s, s:s}}",
 		"request", "key", "slurm/two/0", "uid", BED_USER, "gid",
-		BED_USER, "nodes", "n[0-1]", "options", "vnis=2");
+		BED_USER, "nodes", "n[0-1]", "options", "vnis=2,hwcoll=on");
 	bed_commit(scene->bed);
 	answer = bed_expect(scene->bed, client, 0);
 	grant_id = (uint64_t)json_integer_value(
@@ -73,7 +73,7 @@ static uint64_t reserve_two(struct scene *scene, uint64_t client)
 	return grant_id;
 }
 
-/* Jobs in every state that rests. */
+/* Jobs in every state that rests; one asks for trees, which nobody gives. */
 static void live(struct scene *scene)
 {
 	struct bed *bed = scene->bed;
