@@ -60,6 +60,7 @@ ANSWERS = {
     "line": lambda: [answer(200, b'{"sessionToken": "a\\nLD_PRELOAD=/x", "access_token": "a\\r\\nX: y"}')],
     "screen": lambda: [answer(400, b'{"detail": "\\u001b[2J\\u0007gone\\nhint: forged"}')],
     "trees": lambda: [answer(200, b'{"jobSteps": {"0": ["1", {}, null, -1, 8192, 1.5, true]}}')],
+    "many": lambda: [answer(200, b'{"jobSteps": {"0": [[]' + b",[]" * 300000 + b"]}}")],
     "twice": lambda: [answer(200, b"{}"), answer(200, TOKEN)],
     "empty": lambda: [answer(200, b"")],
     "no-content": lambda: [b"HTTP/1.1 204 No Content\r\n\r\n"],

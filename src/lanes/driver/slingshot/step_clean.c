@@ -56,8 +56,13 @@ struct cleaning {
 __attribute__((format(printf, 1, 2))) static void report(const char *format,
 							 ...)
 {
+	static bool is_reported;
 	va_list args;
 
+	/* The first says it: an answer may have any number of addresses. */
+	if (is_reported)
+		return;
+	is_reported = true;
 	va_start(args, format);
 	if (is_logged) {
 		vsyslog(LOG_WARNING, format, args);
