@@ -129,6 +129,31 @@ expect_exit 0 fairlead run -N 2 -o hwcoll=on -- true
 expect_error 'no external reservation: .*certificate'
 is "$(wc -l <"$work/requests")" "$count" 'requests'
 
+it 'a name server that does not answer stops neither the manager nor a job'
+well_url=$(sed -n 's/.*hwcoll_url = "\(.*\)"/\1/p' "$config")
+printf 'nameserver %s\noptions timeout:10 attempts:3\n' $address >"$work/resolv.conf"
+on manager -- python3 -c "import socket, time
+name_server = socket.socket(type=socket.SOCK_DGRAM)
+name_server.bind(('$address', 53))
+time.sleep(1e6)" 3>&- &
+sed -i 's,hwcoll_url = .*,hwcoll_url = "https://fabric.example:7444",' "$config"
+echo https://fabric.example:7444/token >"$dir/auth/endpoint"
+kill_manager
+start_by_hand manager unshare --mount sh -c 'mount --bind "$1" /etc/resolv.conf &&
+	exec "$2" --role manager --config "$3"' sh "$work/resolv.conf" "$fairleadd" "$config"
+wait_for timeout 10 fairlead status
+failures=0
+while [ "$failures" -lt 3 ]; do
+	expect_exit 0 timeout 10 fairlead status --json
+	failures=$(gojq .external.slingshot.results.failed <<<"$out")
+done
+expect_exit 0 timeout 10 fairlead run -N 2 -o hwcoll=on -- true
+expect_error 'no answer from https://fabric.example:7444'
+stop_by_hand manager
+echo "$url/token" >"$dir/auth/endpoint"
+sed -i "s,hwcoll_url = .*,hwcoll_url = \"$well_url\"," "$config"
+restart manager
+
 it 'no secret is in a log'
 lacks "$(cat "$FAIRLEAD_CLUSTER"/*/log/*.log)" s3cret 'the logs'
 

@@ -234,6 +234,9 @@ static void prepare(struct cleaning *cleaning, const char *ca)
 	cleaning->easy = easy;
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, cleaning->headers);
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+	curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* name servers */
+#endif
 	curl_easy_setopt(easy, CURLOPT_PROXY, "");
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, cleaning);
