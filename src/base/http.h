@@ -15,8 +15,7 @@ struct http_request {
 	const char *url;
 	/* "Name: value", without line ends; NULL after the last one. */
 	const char *headers[HTTP_HEADERS_MAX + 1];
-	const char *user_password; /* "USER:PASSWORD" for BASIC, or NULL */
-	const char *body;          /* NULL: none */
+	const char *body; /* NULL: none */
 	size_t size;
 	size_t reply_max; /* bytes of the reply's body */
 	uint32_t timeout_ms;

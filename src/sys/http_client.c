@@ -289,10 +289,6 @@ static void options_set(struct http_transfer *transfer,
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
-	if (request->user_password != NULL) {
-		curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
-		curl_easy_setopt(easy, CURLOPT_USERPWD, request->user_password);
-	}
 	if (request->body != NULL) {
 		transfer->body = memory_copy(request->body, request->size);
 		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, transfer->body);

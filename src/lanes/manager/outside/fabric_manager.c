@@ -59,8 +59,7 @@ struct fabric_manager {
 	void *ctx;
 	uint64_t next_request;
 	struct fabric_operation *operations;
-	char *basic;         /* USER:PASSWORD, or NULL */
-	char *authorization; /* the header with the access token, or NULL */
+	char *authorization; /* the header with token or password, or NULL */
 	uint64_t token_age;  /* how many tokens there were */
 	bool is_fetching;    /* a token */
 };
@@ -213,7 +212,6 @@ static void send(struct fabric_manager *manager,
 		.headers = { "Content-Type: application/json",
 			     "Accept: application/json",
 			     manager->authorization },
-		.user_password = manager->basic,
 		.body = is_post ? body : NULL,
 		.size = strlen(body),
 		.reply_max = is_list ? LIST_REPLY_MAX : REPLY_MAX,
@@ -445,6 +443,22 @@ void fabric_manager_list(struct fabric_manager *manager, uint64_t id)
 	begin(manager, VERB_LIST, id, "reservations", 0);
 }
 
+static char *basic_header(const char *password)
+{
+	_auto_(freep) char *pair = memory_format(USER ":%s", password);
+	const size_t size = sodium_base64_ENCODED_LEN(
+		strlen(pair), sodium_base64_VARIANT_ORIGINAL);
+	_auto_(freep) char *encoded = memory_alloc(size);
+	char *header;
+
+	sodium_bin2base64(encoded, size, (const uint8_t *)pair, strlen(pair),
+			  sodium_base64_VARIANT_ORIGINAL);
+	header = memory_format("Authorization: Basic %s", encoded);
+	sodium_memzero(pair, strlen(pair));
+	sodium_memzero(encoded, size);
+	return header;
+}
+
 struct fabric_manager *fabric_manager_create(
 	const struct fabric_manager_config *config,
 	const struct http_seam *http,
@@ -460,7 +474,7 @@ struct fabric_manager *fabric_manager_create(
 	manager->ctx = ctx;
 	manager->next_request = 1;
 	if (config->auth == FABRIC_MANAGER_BASIC)
-		manager->basic = memory_format("%s:%s", USER, config->password);
+		manager->authorization = basic_header(config->password);
 	return manager;
 }
 
@@ -475,8 +489,5 @@ void fabric_manager_destroy(struct fabric_manager *manager)
 		free(operation);
 	}
 	token_forget(manager);
-	if (manager->basic != NULL)
-		sodium_memzero(manager->basic, strlen(manager->basic));
-	free(manager->basic);
 	free(manager);
 }

@@ -19,7 +19,6 @@ struct sent {
 	uint64_t id;
 	char line[256]; /* "METHOD URL BODY" */
 	char headers[512];
-	char user[64];
 };
 
 struct fixture {
@@ -51,9 +50,6 @@ static void on_send(void *ctx, uint64_t id, const struct http_request *request)
 		snprintf(sent->headers + strlen(sent->headers),
 			 sizeof(sent->headers) - strlen(sent->headers), "%s\n",
 			 request->headers[i]);
-	if (request->user_password != NULL)
-		snprintf(sent->user, sizeof(sent->user), "%s",
-			 request->user_password);
 }
 
 static void on_done(void *ctx, uint64_t id,
@@ -161,7 +157,8 @@ static void test_make(void **state)
 	assert_string_equal(last(fixture)->line,
 			    "POST https://fm/fabric/collectives/jobs "
 			    "{\"jobID\": \"cl-g12\", \"mcastLimit\": 23}");
-	assert_string_equal(last(fixture)->user, "cxi:pw");
+	assert_non_null(strstr(last(fixture)->headers,
+			       "Authorization: Basic Y3hpOnB3\n"));
 	assert_int_equal(fixture->end_count, 0);
 	answer(fixture, 201, "{\"sessionToken\":\"T-1\"}");
 	expect_end(fixture, 7, 0);
@@ -319,6 +316,10 @@ static void test_no_secret_in_an_error(void **state)
 	answer(fixture, 400, "{\"detail\":\"cxi:pw is wrong\"}");
 	assert_null(strstr(fixture->text, "pw"));
 	assert_non_null(strstr(fixture->text, "answers 400"));
+	/* Nor in the form of the header. */
+	fabric_manager_make(fixture->manager, 8, "cl-g13", 23);
+	answer(fixture, 400, "{\"detail\":\"Basic Y3hpOnB3 is wrong\"}");
+	assert_null(strstr(fixture->text, "Y3hpOnB3"));
 }
 
 static void test_a_server_text_is_one_line(void **state)
