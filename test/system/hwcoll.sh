@@ -422,4 +422,10 @@ expect_exit 1 "${all[@]}" "$cleaner" --step 0
 expect_error 'no answer from https://127.0.0.1:1'
 expect_exit 2 "${all[@]}" "$cleaner" --timeout 0
 
+it 'HC02: the clean-up ends in time also when the CA is a pipe that nobody writes'
+mkfifo "$work/pipe"
+run on manager -- "${all[@]}" FI_CXI_COLL_FABRIC_MGR_URL="$(cat "$dir/url")$trees" \
+	FI_CXI_COLL_FABRIC_MGR_CACERT="$work/pipe" timeout 30 "$cleaner" --step 0 --timeout 1
+is "$code" $((128 + 14)) 'exit code'
+
 story_end

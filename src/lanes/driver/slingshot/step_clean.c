@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -278,6 +279,9 @@ static int run(const char *step, long timeout_s)
 		       "complete, or not an https URL");
 		return EXIT_FAILURE;
 	}
+	/* The CA may be a pipe, or a file without end. */
+	signal(SIGALRM, SIG_DFL);
+	alarm((unsigned int)timeout_s + 2);
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 	prepare(&cleaning, getenv(HWCOLL_CACERT));
 	is_good = clean(&cleaning);
