@@ -311,8 +311,7 @@ static void instance_open(struct crew *crew)
 		.size = sizeof(params),
 		.nid = crew_nid(crew->index),
 		.provider = crew->options.provider,
-		.node = strcmp(crew->options.provider, "shm") == 0 ? NULL
-								   : address,
+		.node = address,
 		.rtt = crew->options.rtt,
 		.bulk_segment = crew->options.bulk_segment,
 		.bulk_bandwidth = BULK_BANDWIDTH,

@@ -15,7 +15,7 @@ def run(options):
     rows, plotted = [], []
     for how in hows:
         for failed in counts:
-            runs = [scoll.run([options.programs.scoll_failure, "net", NODES,
+            runs = [scoll.run([options.programs.scoll_failure, "tcp", NODES,
                                "knomial:2", failed, how, R_MS, P_MS])
                     for _ in range(times)]
             bound = runs[0]["bound_ns"]

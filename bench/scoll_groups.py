@@ -57,7 +57,7 @@ def making(options):
     counts, rounds = ([3], 2) if options.is_smoke else ([2, 16, 64], 50)
     rows = []
     for nodes in counts:
-        one = scoll.run([options.programs.scoll_create, "net", nodes, rounds])
+        one = scoll.run([options.programs.scoll_create, "tcp", nodes, rounds])
         rows.append([f"{nodes}"] + [one[what] / 1000 for what in (
             "immediate", "delayed", "first", "later")])
     report.table("us to make a group of processes that are connected, and for "

@@ -18,7 +18,7 @@ def run(options):
     rows, plotted = [], {under_way: [under_way] for under_way in outstanding}
     for roots, groups in shapes:
         results = scoll.in_turns({
-            under_way: [options.programs.scoll_rate, "net", NODES, "knomial:4",
+            under_way: [options.programs.scoll_rate, "tcp", NODES, "knomial:4",
                         DOWN, roots, groups, under_way, count // roots]
             for under_way in outstanding}, times)
         name = f"{roots} roots, {groups} groups each"

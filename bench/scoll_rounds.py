@@ -72,11 +72,11 @@ def without_mpi(options):
 
 
 def shared_memory(options, times):
-    """Over shm, 4 KiB down, 8 B up, beside OpenMPI's shared memory."""
+    """One host, 4 KiB down, 8 B up, beside OpenMPI's shared memory."""
     size = scoll.MESSAGE_BYTES
     nodes, rounds = (4, 20) if options.is_smoke else (16, 300)
-    cases = {"libscoll, shm": own(options, "shm", nodes, TREE, size, rounds,
-                                  "blocking")}
+    cases = {"libscoll": own(options, "tcp", nodes, TREE, size, rounds,
+                             "blocking")}
     why = without_mpi(options)
     if why is not None:
         scoll.missing(options, "OpenMPI", why)
@@ -87,14 +87,14 @@ def shared_memory(options, times):
     cases["raw TCP tree"] = tree(options, nodes, 4, size, rounds, "blocking")
     results = scoll.in_turns(cases, times)
     floor = results["raw TCP tree"]
-    report.table(f"{nodes} processes, shared memory, blocking (OpenMPI "
+    report.table(f"{nodes} processes of one host, blocking (OpenMPI "
                  "polls, and gives way), 4 KiB down, 8 B up",
                  ["who", *HEAD],
                  [row(name, runs, floor) for name, runs in results.items()])
     if why is None:
-        ratio = scoll.ratio(results["libscoll, shm"],
+        ratio = scoll.ratio(results["libscoll"],
                             results["OpenMPI, vader"], "median_ns")
-        print("\n  libscoll, shm, over OpenMPI, vader (aim: at most 1): "
+        print("\n  libscoll over OpenMPI, vader (aim: at most 1): "
               f"{ratio:.2f}")
 
 
@@ -109,10 +109,10 @@ def compare(options, times):
         report.table(f"{nodes} processes, {how}, 4 KiB down, 8 B up", [
             "who", *HEAD],
             [row(name, runs, floor) for name, runs in results.items()])
-        plain = results["libscoll, net, plain"]
+        plain = results["libscoll, tcp, plain"]
         for name in ("OpenMPI, tcp", "ZeroMQ, flat"):
             if name in results:
-                print(f"\n  libscoll, net, plain, over {name}: "
+                print(f"\n  libscoll, tcp, plain, over {name}: "
                       f"{scoll.ratio(plain, results[name], 'median_ns'):.2f}")
         plots.append([nodes, how, results])
     nodes, how, results = plots[-1]
@@ -135,22 +135,22 @@ def sizes(options, times):
             rounds = 20 if options.is_smoke else max(200, 4000 // nodes)
             results = scoll.in_turns({
                 "raw": tree(options, nodes, 4, size, rounds, "blocking"),
-                "net": own(options, "net", nodes, TREE, size, rounds,
+                "tcp": own(options, "tcp", nodes, TREE, size, rounds,
                            "blocking")}, times)
-            line.append(scoll.median(results["net"], "median_ns", US))
+            line.append(scoll.median(results["tcp"], "median_ns", US))
             rows.append([f"{nodes}, {size:,}"]
-                        + [value for name in ("raw", "net") for value in
+                        + [value for name in ("raw", "tcp") for value in
                            (scoll.best(results[name], "best_ns", US),
                             scoll.median(results[name], "median_ns", US))]
-                        + [scoll.ratio(results["net"], results["raw"],
+                        + [scoll.ratio(results["tcp"], results["raw"],
                                        "median_ns")])
         plotted.append(line)
-    report.table("round trip by processes and bytes down, blocking, net, "
+    report.table("round trip by processes and bytes down, blocking, tcp, "
                  f"{TREE}", [
                      "processes, bytes", "raw TCP best us", "median us",
                      "libscoll best us", "median us", "over raw TCP"], rows)
     report.plot(options.folder, NAME + "_sizes",
-                "round trip over net, blocking", "processes", "us, median",
+                "round trip, blocking", "processes", "us, median",
                 [f"{size} B" for size in bytes_down], plotted)
 
 
@@ -159,9 +159,9 @@ def trees(options, times):
     counts = [4] if options.is_smoke else [16, 64]
     rounds = 20 if options.is_smoke else 300
     results = {nodes: scoll.in_turns(
-        {kind: own(options, "net", nodes, kind, scoll.MESSAGE_BYTES, rounds,
+        {kind: own(options, "tcp", nodes, kind, scoll.MESSAGE_BYTES, rounds,
                    "blocking") for kind in kinds}, times) for nodes in counts}
-    report.table("kinds of tree, 4 KiB down, 8 B up, blocking, net (on few "
+    report.table("kinds of tree, 4 KiB down, 8 B up, blocking (on few "
                  "cores all sends take turns, whatever the tree)", [
                      "tree"] + [f"{nodes} processes, {what}"
                                 for nodes in counts for what in

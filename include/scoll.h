@@ -159,8 +159,9 @@ typedef struct scoll_group scoll_group_t;
 /* Why a reply is an error. */
 enum scoll_error_type {
 	SCOLL_ERROR_NONE,
-	SCOLL_ERROR_NET_SEND,    /* it could not be sent */
-	SCOLL_ERROR_PEER_DEAD,   /* discovery: died after the send */
+	SCOLL_ERROR_NET_SEND, /* it could not be sent */
+	/* It died after the send: its connection broke, or by discovery. */
+	SCOLL_ERROR_PEER_DEAD,
 	SCOLL_ERROR_PEER_REBOOT, /* discovery: rebooted after the send */
 	SCOLL_ERROR_TIMEOUT,     /* no reply in time */
 	SCOLL_ERROR_NO_SERVICE,  /* the node has not registered it */
@@ -442,10 +443,11 @@ struct scoll_params {
 	size_t size; /* of this struct */
 	scoll_nid_t nid;
 	/*
-	 * A libfabric provider with FI_EP_RDM, FI_MSG, FI_TAGGED and FI_RMA:
-	 * "tcp;ofi_rxm", "net", "shm" (NULL: the first one, which may differ
-	 * between nodes); and this node's address, as libfabric's node and
-	 * service (NULL: its choice, see scoll_address). Gossip uses the next
+	 * "tcp" or NULL: TCP, and Unix sockets between members of one user on
+	 * one host; or a libfabric provider with FI_EP_RDM, FI_MSG, FI_TAGGED
+	 * and FI_RMA, with which libscoll-ofi.so and libfabric are loaded. The
+	 * same on all members. And this node's host or address, and its
+	 * service or port (NULL: any, see scoll_address). Gossip uses the next
 	 * port, too.
 	 */
 	const char *provider;
@@ -500,10 +502,11 @@ struct scoll_params {
 
 /*
  * Make an instance. -EINVAL, -EEXIST (a kind of tree or a member of gossip is
- * there twice), -ENODATA (no such provider), -EADDRINUSE, -ENOMEM, ..., with the
- * reason as text. The first call sets
- * FI_OFI_RXM_CM_PROGRESS_INTERVAL in the environment, unless it is set: make it
- * before other threads read the environment.
+ * there twice), -ENODATA (no such provider), -ELIBACC (libfabric is not
+ * there), -EADDRINUSE, -ENOMEM, ..., with the reason as text. The first call
+ * with a provider of libfabric sets FI_OFI_RXM_CM_PROGRESS_INTERVAL in the
+ * environment, unless it is set: make it before other threads read the
+ * environment.
  */
 int scoll_init(const struct scoll_params *params, scoll_t **ret_scoll,
 	       struct fairlead_error *ret_error);

@@ -28,7 +28,7 @@ static const struct fairlead_setting_spec specs[] = {
 	{ "socket", &settings_path, AT(socket_path), EXEC_SOCKET },
 	{ "munge_socket", &settings_path, AT(munge_socket), "" },
 	{ "user", &settings_text, AT(user), "nobody" },
-	{ "provider", &settings_text, AT(provider), "tcp;ofi_rxm" },
+	{ "provider", &settings_text, AT(provider), "tcp" },
 	{ "port", &settings_number, AT(port_number), "7180", 0, NULL, 1,
 	  65534 },
 	{ "root", &settings_bool, AT(is_root_allowed), "false" },

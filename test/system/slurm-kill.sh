@@ -324,7 +324,7 @@ hold_apply
 kill_both n1
 wait_for is_requeued "$job"
 wait_for is_slurm_node n1 drain
-has "$(drain_reason n1)" "^fairlead: the node did not answer in time \\(job $job\\)" 'reason'
+has "$(drain_reason n1)" "^fairlead: the node cannot be reached \\(job $job\\)" 'reason'
 slurm_client scontrol update nodename=n2 state=resume
 cp "$work/settings" "$config"
 expect_exit 0 fairlead manager reconfigure

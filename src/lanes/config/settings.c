@@ -99,8 +99,8 @@ static int provider_check(const char *text, struct fairlead_error *ret_error)
 	if (is_name(text, NAME_CHARACTERS ";", NAME_MAX_BYTES))
 		return 0;
 	return error_set(ret_error, -EINVAL,
-			 "'%s' is not the name of a provider, such as "
-			 "tcp;ofi_rxm",
+			 "'%s' is neither tcp nor the name of a provider of "
+			 "libfabric, such as verbs;ofi_rxm",
 			 text);
 }
 
@@ -250,8 +250,9 @@ static const struct fairlead_setting_spec node[] = {
 };
 
 static const struct fairlead_setting_spec fabric[] = {
-	{ "provider", &type_provider, AT(fabric.provider), "tcp;ofi_rxm", BOTH,
-	  "Provider of libfabric, the same on all machines of the cluster." },
+	{ "provider", &type_provider, AT(fabric.provider), "tcp", BOTH,
+	  "*tcp*, or a provider of libfabric, the same on all machines of the "
+	  "cluster." },
 	{ "listen", &type_endpoint, AT(fabric.listen), "", BOTH,
 	  "Address or interface of the endpoint, and its port." },
 	{ "listen_manager", &type_endpoint, AT(fabric.listen_manager), "",

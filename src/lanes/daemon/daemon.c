@@ -12,7 +12,6 @@
 
 #include "lanes/config/config.h"
 #include "lanes/driver/driver.h"
-#include "lanes/daemon/accept.h"
 #include "lanes/manager/manager.h"
 #include "lanes/node/role.h"
 #include "sys/descriptors.h"
@@ -194,15 +193,6 @@ void daemon_check_capacity(const struct config *config, unsigned int roles,
 	manager_limits_check(config, role_count(roles), &shares, log);
 }
 
-static int limit_accepted(struct daemon *daemon, unsigned int roles)
-{
-	size_t count = role_count(roles);
-
-	daemon->shares = share_descriptors(roles);
-	return accept_limit(count * daemon->shares.accepted, daemon->log,
-			    daemon->error);
-}
-
 int daemon_run(const struct fairleadd_options *options,
 	       const struct guard_handle *guard, struct log *log,
 	       struct fairlead_error *ret_error)
@@ -211,7 +201,7 @@ int daemon_run(const struct fairleadd_options *options,
 
 	uv_loop_init(&daemon.loop);
 	open_handles(&daemon);
-	daemon.result = limit_accepted(&daemon, options->roles);
+	daemon.shares = share_descriptors(options->roles);
 	if (daemon.result == 0 && (options->roles & CONFIG_ROLE_MANAGER) != 0)
 		daemon.result = start_manager(&daemon, options);
 	if (daemon.result == 0 && (options->roles & CONFIG_ROLE_NODE) != 0)

@@ -13,7 +13,7 @@
 
 #include "lanes/driver/driver.h"
 #include "lanes/daemon/daemon.h"
-#include "lanes/daemon/library.h"
+#include "lanes/daemon/libfabric.h"
 #include "lanes/daemon/user.h"
 #include "lanes/manager/manager.h"
 #include "lanes/node/role.h"
@@ -197,8 +197,8 @@ static int run(const struct fairleadd_options *options,
 		return result;
 	result = user_become(user, options->roles, ret_error);
 	secret_hide_process();
-	if (result == 0)
-		result = library_open(config->fabric.provider, ret_error);
+	if (strcmp(config->fabric.provider, "tcp") != 0)
+		libfabric_prepare(config->fabric.provider);
 	if (result == 0)
 		result = daemon_run(options, &guard, log, ret_error);
 	if (is_node)

@@ -182,7 +182,7 @@ static void options_fill(struct scoll *scoll, const struct scoll_params *params,
 			or_default((uint64_t)params->group_lifetime,
 				   GROUP_LIFETIME_S * UINT64_C(1000000000)),
 		.authenticator = params->authenticator,
-		.transport = transport_ofi_seam(scoll->transport),
+		.transport = transport_seam_of(&scoll->transport),
 		.rng = sys_rng(),
 		.started_us =
 			or_default(params->started, clock_wall_us(&clock)),
@@ -241,6 +241,7 @@ static int descriptor_add(struct scoll *scoll, int fd)
 
 static int descriptors_open(struct scoll *scoll, struct fairlead_error *error)
 {
+	const struct transport *port = port_transport(scoll->port);
 	int result = 0;
 
 	scoll->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -250,11 +251,10 @@ static int descriptors_open(struct scoll *scoll, struct fairlead_error *error)
 	if (result == 0)
 		result = descriptor_add(scoll, scoll->event_fd);
 	if (result == 0)
-		result = descriptor_add(scoll,
-					transport_ofi_fd(scoll->transport));
-	if (result == 0 && scoll->port != NULL)
 		result = descriptor_add(
-			scoll, transport_ofi_fd(port_transport(scoll->port)));
+			scoll, scoll->transport.kind->fd(scoll->transport.ctx));
+	if (result == 0 && port != NULL)
+		result = descriptor_add(scoll, port->kind->fd(port->ctx));
 	if (result < 0)
 		return error_set(error, result, "cannot open descriptors: %s",
 				 strerror(-result));
@@ -264,7 +264,7 @@ static int descriptors_open(struct scoll *scoll, struct fairlead_error *error)
 static void destroy(struct scoll *scoll)
 {
 	scoll_core_destroy(scoll->core);
-	transport_ofi_close(scoll->transport);
+	transport_close(&scoll->transport);
 	port_close(scoll->port);
 	given_destroy(scoll->given);
 	memberships_destroy(scoll->memberships);
@@ -279,7 +279,7 @@ static void destroy(struct scoll *scoll)
 static int open_all(struct scoll *scoll, const struct scoll_params *params,
 		    struct fairlead_error *error)
 {
-	struct transport_ofi_options options = {
+	struct transport_options options = {
 		.provider = params->provider,
 		.node = params->node,
 		.service = params->service,
@@ -292,7 +292,7 @@ static int open_all(struct scoll *scoll, const struct scoll_params *params,
 		result = tree_choose(&scoll->tree_types, params->tree, &tree,
 				     error);
 	if (result == 0)
-		result = transport_ofi_open(&options, &scoll->transport, error);
+		result = transport_open(&options, &scoll->transport, error);
 	if (result == 0)
 		result = discovery_open(scoll, params, error);
 	if (result == 0)
@@ -306,7 +306,8 @@ static int open_all(struct scoll *scoll, const struct scoll_params *params,
 	if (result < 0)
 		return error_set(error, result, "cannot start: %s",
 				 strerror(-result));
-	transport_ofi_listen(scoll->transport, &scoll_core_events, scoll->core);
+	scoll->transport.kind->listen(scoll->transport.ctx, &scoll_core_events,
+				      scoll->core);
 	return 0;
 }
 
@@ -339,7 +340,7 @@ int scoll_init(const struct scoll_params *params, scoll_t **ret_scoll,
 /* Nothing can come any more, so time is all that it can wait for. */
 static void cut_off(struct scoll *scoll, uint64_t now_ns)
 {
-	transport_ofi_stop(scoll->transport);
+	scoll->transport.kind->stop(scoll->transport.ctx);
 	while (!scoll_core_is_idle(scoll->core)) {
 		uint64_t due_ns = scoll_core_work_deadline_ns(scoll->core);
 

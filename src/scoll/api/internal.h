@@ -16,7 +16,7 @@
 #include "scoll/api/port.h"
 #include "scoll/core/core.h"
 #include "scoll/member/given.h"
-#include "scoll/transport/ofi/ofi.h"
+#include "scoll/transport/transport.h"
 #include "scoll/tree/tree.h"
 
 #define CALLBACKS_PER_PROGRESS 256
@@ -33,7 +33,7 @@ struct scoll {
 	bool has_more;  /* callbacks are left from the last progress */
 	int epoll_fd;   /* the two transports' and the next one */
 	int event_fd;   /* a call of another thread changed something */
-	struct transport_ofi *transport;
+	struct transport transport;
 	struct scoll_port *port; /* NULL: discovery is given */
 	struct given *given;     /* NULL: it is gossip */
 	struct discovery *discovery;
@@ -80,5 +80,7 @@ void scoll_pause(struct scoll *scoll, uint64_t until_ns);
 
 /* --- news.c --- */
 
-/* Reset connections to nodes that died, and notify the user without the lock. */
+/* Reset connections to a node that died. */
+void news_apply(struct scoll *scoll, scoll_nid_t nid, enum scoll_liveness news);
+/* Do it for what gossip knows, and notify the user without the lock. */
 void news_deliver(struct scoll *scoll);

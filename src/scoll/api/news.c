@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * News of nodes, from discovery to the user, once for each node. A node that
- * died loses its connections: libfabric would hold on to some of them (see
- * transport/ofi).
+ * died loses its connections, before anything is sent to its next start.
  */
 #include "scoll/api/internal.h"
+
+void news_apply(struct scoll *scoll, scoll_nid_t nid, enum scoll_liveness news)
+{
+	const struct transport *port = port_transport(scoll->port);
+
+	if (news == SCOLL_ALIVE)
+		return;
+	scoll->transport.kind->peer_refresh(scoll->transport.ctx, nid);
+	if (port != NULL)
+		port->kind->peer_refresh(port->ctx, nid);
+}
 
 void news_deliver(struct scoll *scoll)
 {
@@ -16,11 +26,8 @@ void news_deliver(struct scoll *scoll)
 			scoll->notify;
 		void *ctx = scoll->notify_ctx;
 
-		if (news != SCOLL_ALIVE)
-			transport_ofi_peer_refresh(scoll->transport, nid);
-		if (news != SCOLL_ALIVE && scoll->port != NULL)
-			transport_ofi_peer_refresh(port_transport(scoll->port),
-						   nid);
+		if (scoll->given == NULL)
+			news_apply(scoll, nid, news);
 		if (notify == NULL)
 			continue;
 		scoll_unlock(scoll);

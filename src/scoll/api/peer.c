@@ -9,20 +9,20 @@
 #include <errno.h>
 #include <string.h>
 
-#define ADDRESSES_MAX (2 + 2 * TRANSPORT_OFI_ADDRESS_MAX)
+#define ADDRESSES_MAX (2 + 2 * TRANSPORT_ADDRESS_MAX)
 
 /* Both endpoints' addresses in one. */
 static int addresses(struct scoll *scoll, uint8_t *ret_bytes, size_t *ret_size)
 {
-	size_t first = TRANSPORT_OFI_ADDRESS_MAX;
-	size_t second = TRANSPORT_OFI_ADDRESS_MAX;
-	int result =
-		transport_ofi_address(scoll->transport, ret_bytes + 2, &first);
+	const struct transport *port = port_transport(scoll->port);
+	size_t first = TRANSPORT_ADDRESS_MAX;
+	size_t second = TRANSPORT_ADDRESS_MAX;
+	int result = scoll->transport.kind->address(scoll->transport.ctx,
+						    ret_bytes + 2, &first);
 
 	if (result < 0)
 		return result;
-	result = transport_ofi_address(port_transport(scoll->port),
-				       ret_bytes + 2 + first, &second);
+	result = port->kind->address(port->ctx, ret_bytes + 2 + first, &second);
 	if (result < 0)
 		return result;
 	ret_bytes[0] = (uint8_t)first;
@@ -55,8 +55,8 @@ int scoll_address(scoll_t *scoll, void *ret_address, size_t *size)
 	if (scoll->port != NULL)
 		result = addresses_get(scoll, ret_address, size);
 	else
-		result = transport_ofi_address(scoll->transport, ret_address,
-					       size);
+		result = scoll->transport.kind->address(scoll->transport.ctx,
+							ret_address, size);
 	scoll_unlock(scoll);
 	return result;
 }
@@ -71,14 +71,14 @@ struct where {
 static int where_set(struct scoll *scoll, scoll_nid_t nid, struct where first,
 		     struct where gossip)
 {
-	int result = transport_ofi_peer_set(scoll->transport, nid, first.bytes,
-					    first.size);
+	const struct transport *port = port_transport(scoll->port);
+	int result = scoll->transport.kind->peer_set(scoll->transport.ctx, nid,
+						     first.bytes, first.size);
 
 	/* A node is forgotten in both, or in the one that knows it. */
-	if (scoll->port != NULL && (result == 0 || first.size == 0)) {
-		int other =
-			transport_ofi_peer_set(port_transport(scoll->port), nid,
-					       gossip.bytes, gossip.size);
+	if (port != NULL && (result == 0 || first.size == 0)) {
+		int other = port->kind->peer_set(port->ctx, nid, gossip.bytes,
+						 gossip.size);
 
 		if (first.size > 0)
 			result = other;
@@ -118,13 +118,13 @@ int scoll_peer_address(scoll_t *scoll, scoll_nid_t nid, const void *address,
 	return result;
 }
 
-static int resolve(const struct transport_ofi *transport, const char *node,
-		   const char *service, uint8_t ret[TRANSPORT_OFI_ADDRESS_MAX],
+static int resolve(const struct transport *transport, const char *node,
+		   const char *service, uint8_t ret[TRANSPORT_ADDRESS_MAX],
 		   struct where *ret_where, struct fairlead_error *ret_error)
 {
-	size_t size = TRANSPORT_OFI_ADDRESS_MAX;
-	int result = transport_ofi_resolve(transport, node, service, ret, &size,
-					   ret_error);
+	size_t size = TRANSPORT_ADDRESS_MAX;
+	int result = transport->kind->resolve(transport->ctx, node, service,
+					      ret, &size, ret_error);
 
 	if (result == 0)
 		*ret_where = (struct where){ ret, size };
@@ -135,7 +135,7 @@ static int resolve(const struct transport_ofi *transport, const char *node,
 int scoll_peer_resolve(scoll_t *scoll, scoll_nid_t nid, const char *node,
 		       const char *service, struct fairlead_error *ret_error)
 {
-	uint8_t bytes[2][TRANSPORT_OFI_ADDRESS_MAX];
+	uint8_t bytes[2][TRANSPORT_ADDRESS_MAX];
 	struct where first, gossip = { NULL, 0 };
 	char beside[PORT_SERVICE_MAX];
 	int result;
@@ -145,7 +145,7 @@ int scoll_peer_resolve(scoll_t *scoll, scoll_nid_t nid, const char *node,
 		return error_set(ret_error, -EINVAL,
 				 "no service for gossip beside '%.40s'",
 				 service != NULL ? service : "");
-	result = resolve(scoll->transport, node, service, bytes[0], &first,
+	result = resolve(&scoll->transport, node, service, bytes[0], &first,
 			 ret_error);
 	if (result == 0 && scoll->port != NULL)
 		result = resolve(port_transport(scoll->port), node, beside,
@@ -163,9 +163,16 @@ int scoll_peer_resolve(scoll_t *scoll, scoll_nid_t nid, const char *node,
 
 int scoll_peer_set(scoll_t *scoll, scoll_nid_t nid, enum scoll_liveness news)
 {
+	int result;
+
 	if (scoll->given == NULL)
 		return -EOPNOTSUPP;
-	return SCOLL_LOCKED_CHANGED(scoll, given_set(scoll->given, nid, news));
+	scoll_lock(scoll);
+	result = given_set(scoll->given, nid, news);
+	if (result == 0)
+		news_apply(scoll, nid, news);
+	scoll_unlock_changed(scoll);
+	return result;
 }
 
 int scoll_peer_query(scoll_t *scoll, scoll_nid_t nid)

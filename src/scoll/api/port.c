@@ -20,7 +20,7 @@ struct port_message {
 };
 
 struct scoll_port {
-	struct transport_ofi *transport;
+	struct transport transport;
 	struct roster *roster;
 	struct gossip *gossip;
 	struct port_options options;
@@ -33,7 +33,7 @@ static int message_send(void *ctx, uint64_t nid, const void *bytes, size_t size)
 {
 	struct scoll_port *port = ctx;
 	const struct scoll_authenticator *auth = port->options.authenticator;
-	struct transport_seam seam = transport_ofi_seam(port->transport);
+	struct transport_seam seam = transport_seam_of(&port->transport);
 	struct port_message *message = port->free;
 	struct iovec piece;
 	int result;
@@ -74,10 +74,15 @@ static int message_verify(struct scoll_port *port, const uint8_t *bytes,
 static void received(void *ctx, uint64_t now_ns, const void *bytes, size_t size)
 {
 	struct scoll_port *port = ctx;
+	struct transport_seam seam = transport_seam_of(&port->transport);
+	uint64_t from;
 
 	if (message_verify(port, bytes, &size) < 0 ||
 	    gossip_receive(port->gossip, now_ns, bytes, size) < 0)
 		port->refused_count++;
+	else if (seam.ops->sent_by != NULL &&
+		 gossip_sender(bytes, size, &from) == 0)
+		seam.ops->sent_by(seam.ctx, from);
 }
 
 static void done(void *ctx, uint64_t now_ns, struct transfer *transfer,
@@ -156,10 +161,11 @@ int port_open(const struct port_options *options, uint64_t now_ns,
 	port->options = *options;
 	for (int i = 0; i < MESSAGES_MAX; i++)
 		LL_PREPEND(port->free, &port->messages[i]);
-	result = transport_ofi_open(&options->transport, &port->transport,
-				    ret_error);
+	result = transport_open(&options->transport, &port->transport,
+				ret_error);
 	if (result == 0) {
-		transport_ofi_listen(port->transport, &events, port);
+		port->transport.kind->listen(port->transport.ctx, &events,
+					     port);
 		result = gossip_start(port, now_ns);
 		if (result == -EINVAL || result == -EEXIST)
 			error_set(
@@ -183,7 +189,7 @@ void port_close(struct scoll_port *port)
 {
 	if (port == NULL)
 		return;
-	transport_ofi_close(port->transport);
+	transport_close(&port->transport);
 	gossip_destroy(port->gossip);
 	roster_destroy(port->roster);
 	free(port->messages);
@@ -200,21 +206,22 @@ struct discovery *port_discovery(struct scoll_port *port)
 	return gossip_discovery(port->gossip);
 }
 
-struct transport_ofi *port_transport(struct scoll_port *port)
+const struct transport *port_transport(const struct scoll_port *port)
 {
-	return port->transport;
+	return port != NULL ? &port->transport : NULL;
 }
 
 void port_run(struct scoll_port *port, uint64_t now_ns)
 {
-	transport_ofi_progress(port->transport, now_ns);
+	port->transport.kind->progress(port->transport.ctx, now_ns);
 	if (gossip_deadline_ns(port->gossip) <= now_ns)
 		gossip_run(port->gossip, now_ns);
 }
 
 uint64_t port_due_ns(struct scoll_port *port)
 {
-	uint64_t transport_ns = transport_ofi_deadline_ns(port->transport);
+	uint64_t transport_ns =
+		port->transport.kind->deadline_ns(port->transport.ctx);
 	uint64_t gossip_ns = gossip_deadline_ns(port->gossip);
 
 	return transport_ns < gossip_ns ? transport_ns : gossip_ns;

@@ -8,12 +8,12 @@
 
 #include "base/error.h"
 #include "scoll/member/gossip.h"
-#include "scoll/transport/ofi/ofi.h"
+#include "scoll/transport/transport.h"
 
 struct scoll_port;
 
 struct port_options {
-	struct transport_ofi_options transport;
+	struct transport_options transport;
 	scoll_nid_t nid;
 	const scoll_nid_t *members; /* borrowed for port_open() */
 	size_t member_count;
@@ -39,7 +39,8 @@ int port_service(const char *service, char ret_text[PORT_SERVICE_MAX]);
 /* Say goodbye. */
 void port_leave(struct scoll_port *port, uint64_t now_ns);
 struct discovery *port_discovery(struct scoll_port *port);
-struct transport_ofi *port_transport(struct scoll_port *port);
+/* NULL: of no port. */
+const struct transport *port_transport(const struct scoll_port *port);
 void port_run(struct scoll_port *port, uint64_t now_ns);
 uint64_t port_due_ns(struct scoll_port *port);
 /* Messages that were refused. */

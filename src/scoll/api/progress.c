@@ -64,28 +64,40 @@ static int callbacks_run(struct scoll *scoll)
 	return count;
 }
 
+/* Ends of what callbacks have started may call for others. */
+static bool settle(struct scoll *scoll, uint64_t now_ns)
+{
+	const struct transport *transport = &scoll->transport;
+
+	return transport->kind->settle != NULL &&
+	       transport->kind->settle(transport->ctx, now_ns);
+}
+
 int scoll_run(struct scoll *scoll, uint64_t now_ns)
 {
 	eventfd_t value;
-	int count;
+	int count = 0;
 
 	if (scoll->is_kicked)
 		eventfd_read(scoll->event_fd, &value);
 	scoll->is_kicked = false;
-	transport_ofi_progress(scoll->transport, now_ns);
+	scoll->transport.kind->progress(scoll->transport.ctx, now_ns);
 	if (scoll->port != NULL)
 		port_run(scoll->port, now_ns);
+	news_deliver(scoll);
 	if (scoll_core_deadline_ns(scoll->core) <= now_ns)
 		scoll_core_tick(scoll->core, now_ns);
-	count = callbacks_run(scoll);
-	news_deliver(scoll);
+	do {
+		count += callbacks_run(scoll);
+	} while (!scoll->has_more && settle(scoll, now_ns));
 	return count;
 }
 
 uint64_t scoll_due_ns(struct scoll *scoll)
 {
 	uint64_t due_ns = scoll_core_deadline_ns(scoll->core);
-	uint64_t other_ns = transport_ofi_deadline_ns(scoll->transport);
+	uint64_t other_ns =
+		scoll->transport.kind->deadline_ns(scoll->transport.ctx);
 
 	if (scoll->has_more || discovery_has_news(scoll->discovery))
 		return 0;

@@ -136,16 +136,16 @@ void scoll_request_times(const scoll_request_t *request,
 void scoll_stats(scoll_t *scoll, struct scoll_stats *ret_stats)
 {
 	struct scoll_stats stats = { .size = sizeof(stats) };
-	struct transport_ofi_stats transport;
+	struct transport_stats transport;
 	size_t size = ret_stats->size;
 
 	scoll_lock(scoll);
 	scoll_core_stats(scoll->core, &stats);
-	transport_ofi_stats(scoll->transport, &transport);
+	scoll->transport.kind->stats(scoll->transport.ctx, &transport);
 	if (scoll->port != NULL)
 		stats.messages_refused += port_refused_count(scoll->port);
 	scoll_unlock(scoll);
-	stats.messages_refused += transport.oversize_count;
+	stats.messages_refused += transport.refused_count;
 	stats.messages_refused += transport.stale_count;
 	stats.allocations += transport.allocation_count;
 	stats.size = size;

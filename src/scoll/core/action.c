@@ -304,7 +304,9 @@ static bool may_retry(const struct scoll_action *action, int result)
 {
 	if (result >= 0 || result == -ECANCELED || action->is_cancelled)
 		return false;
-	return action->transfer.kind != ACTION_POST || result != -EMSGSIZE;
+	/* Of a peer whose connection broke, or that sent too much. */
+	return action->transfer.kind != ACTION_POST ||
+	       (result != -EMSGSIZE && result != -ECONNRESET);
 }
 
 void action_done(struct scoll_core *core, uint64_t now_ns,

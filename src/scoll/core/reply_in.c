@@ -386,6 +386,8 @@ void child_post_ended(struct post *post, uint64_t now_ns, int result,
 	} else if (result == -ESTALE) {
 		child_send_again(child, now_ns);
 	} else if (result < 0) {
-		child_fail(child, now_ns, result, SCOLL_ERROR_NET_SEND);
+		child_fail(child, now_ns, result,
+			   result == -ECONNRESET ? SCOLL_ERROR_PEER_DEAD
+						 : SCOLL_ERROR_NET_SEND);
 	}
 }

@@ -452,6 +452,15 @@ static void refuse_old(struct scoll_core *core, uint64_t now_ns,
 		     SCOLL_ERROR_NOMEM, NULL);
 }
 
+/* Our reply may go back the way the message came. */
+static void sender_note(struct scoll_core *core, scoll_nid_t sender)
+{
+	const struct transport_seam *net = &core->options.transport;
+
+	if (net->ops->sent_by != NULL)
+		net->ops->sent_by(net->ctx, sender);
+}
+
 static void receive_bcast(struct scoll_core *core, uint64_t now_ns,
 			  const struct wire_bcast *wire, const uint8_t *bytes,
 			  size_t size)
@@ -465,6 +474,7 @@ static void receive_bcast(struct scoll_core *core, uint64_t now_ns,
 	};
 	int seen;
 
+	sender_note(core, wire->sender);
 	if (!start_is_ours(core, wire->start)) {
 		refuse_stale(core, now_ns, wire);
 		return;

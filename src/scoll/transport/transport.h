@@ -19,6 +19,8 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "base/error.h"
+#include "base/seam.h"
 #include "scoll.h"
 
 /*
@@ -31,7 +33,7 @@
 
 /* Borrowed by the transport from the call until its end. */
 struct transfer {
-	uint64_t scratch[10]; /* the transport's */
+	uint64_t scratch[28]; /* the transport's */
 	int kind;             /* the caller's, see core */
 };
 
@@ -131,9 +133,121 @@ struct transport_ops {
 	 */
 	int (*address_learn)(void *ctx, scoll_nid_t nid, const void *bytes,
 			     size_t size);
+	/*
+	 * The message that is being delivered is valid, and of this node:
+	 * replies to it and reads may go back the way it came. May be NULL.
+	 */
+	void (*sent_by)(void *ctx, scoll_nid_t nid);
 };
 
 struct transport_seam {
 	const struct transport_ops *ops;
 	void *ctx;
 };
+
+/* --- what the owner of a transport calls --- */
+
+#define TRANSPORT_VERSION     1   /* of struct transport_kind */
+#define TRANSPORT_ADDRESS_MAX 256 /* bytes */
+
+struct epoll_event;
+
+struct transport_options {
+	const char *provider; /* of libfabric; NULL: the first that it finds */
+	const char *node;     /* NULL: the transport chooses */
+	const char *service;  /* NULL: the transport chooses */
+	struct rng_seam rng;  /* for keys of memory */
+	unsigned flags;       /* for tests: enum transport_ofi_flag */
+};
+
+struct transport_stats {
+	uint64_t sent_count, sent_bytes; /* messages and replies */
+	uint64_t received_count, received_bytes;
+	uint64_t refused_count;    /* messages that are none, not delivered */
+	uint64_t stale_count;      /* replies that nobody waited for, dropped */
+	uint64_t failed_count;     /* transfers that ended with an error */
+	uint64_t allocation_count; /* of memory, for transfers and regions */
+	uint64_t waiting_count;    /* now: of messages, without a connection */
+};
+
+/*
+ * A way to the network. Nothing happens outside of the calls, and events come
+ * from progress, settle and stop only. One thread at a time: the owner locks.
+ */
+struct transport_kind {
+	int version; /* TRANSPORT_VERSION */
+	/*
+	 * -ENODATA (no such provider), -EINVAL, -EADDRINUSE, -ENOMEM, ...,
+	 * with the text of what failed.
+	 */
+	int (*open)(const struct transport_options *options, void **ret_ctx,
+		    struct fairlead_error *ret_error);
+	/*
+	 * Leave the network: all that is under way ends now, from inside, and
+	 * nothing is started any more (-ESHUTDOWN).
+	 */
+	void (*stop)(void *ctx);
+	/* With whatever is under way; no event comes any more. NULL is allowed. */
+	void (*close)(void *ctx);
+	/* Who takes the events; to be said before the first progress. */
+	void (*listen)(void *ctx, const struct transport_events *events,
+		       void *events_ctx);
+	const struct transport_ops *ops;
+	/* Whatever has come and is due. */
+	void (*progress)(void *ctx, uint64_t now_ns);
+	/*
+	 * Report what calls have ended since, without a look at the network;
+	 * false: nothing. May be NULL.
+	 */
+	bool (*settle)(void *ctx, uint64_t now_ns);
+	/* Readable when there may be something to do. The transport's. */
+	int (*fd)(void *ctx);
+	/*
+	 * When to call progress at the latest, if the descriptor shows nothing;
+	 * 0: now. To be asked just before each wait.
+	 */
+	uint64_t (*deadline_ns)(void *ctx);
+	/* Our address, for peers. -ENOSPC: *size is what is needed; -ESHUTDOWN. */
+	int (*address)(void *ctx, void *ret_address, size_t *size);
+	/*
+	 * Say where a peer is; size 0: forget it. -EINVAL: no address of this
+	 * network; -ENOSPC; -ENOMEM; -ENOENT: nothing to forget.
+	 */
+	int (*peer_set)(void *ctx, scoll_nid_t nid, const void *address,
+			size_t size);
+	/*
+	 * An address from text; *size: of ret_address, then of what was
+	 * written. May take long, as it may ask a name server, and be called
+	 * while another thread is inside the transport.
+	 */
+	int (*resolve)(void *ctx, const char *node, const char *service,
+		       void *ret_address, size_t *size,
+		       struct fairlead_error *ret_error);
+	/*
+	 * It died, or was born again at the same address: let go of the old
+	 * one. Of a peer that is alive it only breaks a connection. -ENOENT.
+	 */
+	int (*peer_refresh)(void *ctx, scoll_nid_t nid);
+	void (*stats)(void *ctx, struct transport_stats *ret_stats);
+};
+
+/* One that is open. */
+struct transport {
+	const struct transport_kind *kind;
+	void *ctx;
+};
+
+static inline struct transport_seam transport_seam_of(
+	const struct transport *transport)
+{
+	return (struct transport_seam){ transport->kind->ops, transport->ctx };
+}
+
+/*
+ * The one that options name: NULL or "tcp" is transport/tcp, any other a
+ * provider of libfabric, with which libscoll-ofi.so is loaded (-ELIBACC).
+ */
+int transport_open(const struct transport_options *options,
+		   struct transport *ret_transport,
+		   struct fairlead_error *ret_error);
+void transport_close(struct transport *transport);

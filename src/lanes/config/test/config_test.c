@@ -370,20 +370,20 @@ static void fabric_is_tcp_where_the_machine_is_known(void **state)
 	_auto_(freep) char *restart =
 		config_restart_needed(plain, config, CONFIG_ROLE_NODE);
 
-	assert_string_equal(plain->fabric.provider, "tcp;ofi_rxm");
+	assert_string_equal(plain->fabric.provider, "tcp");
 	assert_string_equal(plain->fabric.listen, "");
 	assert_string_equal(config->fabric.provider, "net");
 	assert_string_equal(config->fabric.listen, "[fd00::1]:7172");
 	assert_string_equal(restart,
-			    "fabric provider: 'net' instead of 'tcp;ofi_rxm' "
+			    "fabric provider: 'net' instead of 'tcp' "
 			    "needs a restart\n"
 			    "fabric listen: '[fd00::1]:7172' instead of '' "
 			    "needs a restart");
 	config_test_refused(
 		"fabric {\n provider = 'a,b'\n listen = 'eth0:'\n"
 		" port = 1\n}",
-		"f:2: 'provider': 'a,b' is not the name of a provider, "
-		"such as tcp;ofi_rxm\n"
+		"f:2: 'provider': 'a,b' is neither tcp nor the name of a "
+		"provider of libfabric, such as verbs;ofi_rxm\n"
 		"f:3: 'listen': address 'eth0:': the port is a number "
 		"from 0 to 65535\n"
 		"f:4: 'port': no such setting");

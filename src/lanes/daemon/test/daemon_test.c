@@ -324,6 +324,8 @@ static void environment_does_not_steer_libfabric(void **state)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		setenv(names[i], "nothing", 1);
+	bench->fabric = "provider = \"tcp;ofi_rxm\"";
+	write_config(bench, "");
 	serve(bench, "manager");
 	stop(bench);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -353,7 +355,7 @@ static void fabric_that_is_not_here_is_refused_with_a_hint(void **state)
 			      "'fi_info -l' lists those");
 	assert_fabric_refused(
 		bench, "provider = \"a b\"",
-		"'provider': 'a b' is not the name of a provider");
+		"'provider': 'a b' is neither tcp nor the name of a provider");
 	assert_fabric_refused(bench, "listen = \"192.0.2.1\"",
 			      "'192.0.2.1' is no address of this machine");
 	assert_fabric_refused(bench, "listen = \"fl-none\"",
@@ -368,13 +370,15 @@ static void guard_has_no_libfabric(void **state)
 	struct bench *bench = *state;
 	char command[160];
 
-	serve(bench, "node");
+	bench->fabric = "provider = \"tcp;ofi_rxm\"";
+	write_config(bench, "");
+	serve(bench, "both");
 	snprintf(command, sizeof(command), "grep -q libfabric /proc/%d/maps",
 		 bench->pid);
 	assert_int_equal(system(command), 0);
 	snprintf(command, sizeof(command),
 		 "guard=$(pgrep -P %d) && test -n \"$guard\" && ! grep -q -E "
-		 "'libfabric|libscoll|psm' /proc/$guard/maps",
+		 "'libfabric|psm' /proc/$guard/maps",
 		 bench->pid);
 	if (getuid() == 0)
 		assert_int_equal(system(command), 0);

@@ -23,7 +23,7 @@
 #include "lanes/manager/fanout/fanout.h"
 #include "lanes/proto/collective.h"
 #include "lanes/node/fanout/fanout.h"
-#include "scoll/transport/ofi/test/child.h"
+#include "scoll/transport/test/child.h"
 #include "sys/test/watchdog.h"
 
 #define NODES       7

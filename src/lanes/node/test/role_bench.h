@@ -42,6 +42,7 @@ struct bench {
 	uint64_t sequence;
 	unsigned int greeted;
 	bool has_confirm;
+	bool is_stopping;
 	struct confirm confirm; /* the last one; without what it owned */
 	/* The client's end. */
 	struct net *client;

@@ -27,7 +27,7 @@ static scoll_group_t *group;
 
 static int open_all(enum scoll_discovery discovery)
 {
-	const char *host = strcmp(provider, "shm") == 0 ? NULL : "127.0.0.1";
+	const char *host = "127.0.0.1";
 
 	watchdog_start(NULL);
 	group = NULL;

@@ -48,7 +48,7 @@ static void open_person(struct person *person, int i, bool shares_addresses)
 		.size = sizeof(params),
 		.nid = crowd_nid(i),
 		.provider = provider,
-		.node = strcmp(provider, "shm") == 0 ? NULL : "127.0.0.1",
+		.node = "127.0.0.1",
 		.tree = CROWD_TREE,
 		.rtt = RTT_NS,
 		.share_addresses = shares_addresses,

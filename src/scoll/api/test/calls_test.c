@@ -52,6 +52,10 @@ static void address_in_a_callback_out_of_fini_is_refused(void **state)
 	scoll_duration_t rtt = crowd_rtt;
 	scoll_group_t *group;
 
+	if (strcmp(provider, "tcp") == 0) {
+		print_message("a reply leaves by the way of its request\n");
+		skip();
+	}
 	open_as(0, SCOLL_DISCOVERY_GIVEN);
 	crowd_rtt = 20000000;
 	open_as(1, SCOLL_DISCOVERY_GIVEN);

@@ -226,8 +226,6 @@ int member_main(int argc, char **argv, const char **ret_provider)
 	if (argc > 7)
 		apart(argv[4]);
 	is_forger = argv[6][0] == '1';
-	if (is_forger && setuid(NOBODY) != 0)
-		die("setuid");
 	if (argv[6][0] == 'g')
 		crowd_gossip_count = atoi(argv[6] + 1);
 	person_open_as(&life.person, atoi(argv[2]), argv[3],
@@ -236,6 +234,9 @@ int member_main(int argc, char **argv, const char **ret_provider)
 		       argv[6][0] == 'g' ? SCOLL_DISCOVERY_GOSSIP
 					 : SCOLL_DISCOVERY_GIVEN,
 		       is_forger ? &forger : NULL);
+	/* Not before: nobody may not load the plug-in from a home. */
+	if (is_forger && setuid(NOBODY) != 0)
+		die("setuid");
 	scoll_peer_notify(life.person.scoll, notified, &life);
 	if (scoll_address(life.person.scoll, address, &size) < 0)
 		die("scoll_address");

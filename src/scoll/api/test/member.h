@@ -16,7 +16,7 @@
 #pragma once
 
 #include "scoll/api/test/crowd.h"
-#include "scoll/transport/ofi/test/child.h"
+#include "scoll/transport/test/child.h"
 
 #define MEMBER_ADDRESS_MAX 600
 

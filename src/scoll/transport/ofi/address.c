@@ -17,7 +17,7 @@ int address_get(void *ctx, scoll_nid_t nid, void *ret_bytes, size_t *size)
 	const struct ofi_peer *peer;
 
 	if (nid == SCOLL_NID_ANY)
-		return transport_ofi_address(t, ret_bytes, size);
+		return ofi_address(t, ret_bytes, size);
 	peer = peer_find(t, nid);
 	if (peer == NULL)
 		return -ENOENT;
@@ -30,7 +30,7 @@ int address_get(void *ctx, scoll_nid_t nid, void *ret_bytes, size_t *size)
 
 /* Bytes of an address that begins like this; 0: there is none. */
 static size_t whole_size(const struct transport_ofi *t,
-			 const uint8_t bytes[TRANSPORT_OFI_ADDRESS_MAX],
+			 const uint8_t bytes[TRANSPORT_ADDRESS_MAX],
 			 size_t size)
 {
 	sa_family_t family;
@@ -52,7 +52,7 @@ static size_t whole_size(const struct transport_ofi *t,
 
 int address_learn(void *ctx, scoll_nid_t nid, const void *bytes, size_t size)
 {
-	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX] = { 0 };
+	uint8_t address[TRANSPORT_ADDRESS_MAX] = { 0 };
 	struct transport_ofi *t = ctx;
 	size_t whole;
 
@@ -91,10 +91,11 @@ static int hints_alloc(const struct transport_ofi *t, struct fi_info **ret)
 }
 
 /* t->info stays as it is from the opening on. */
-int transport_ofi_resolve(const struct transport_ofi *t, const char *node,
-			  const char *service, void *ret_address, size_t *size,
-			  struct fairlead_error *ret_error)
+int ofi_resolve(void *ctx, const char *node, const char *service,
+		void *ret_address, size_t *size,
+		struct fairlead_error *ret_error)
 {
+	struct transport_ofi *t = ctx;
 	struct fi_info *hints = NULL, *info = NULL;
 	int result = hints_alloc(t, &hints);
 

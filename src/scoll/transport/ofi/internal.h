@@ -35,34 +35,13 @@
 struct habits {
 	/* fi_av_remove ends what is on the way to the address. */
 	bool removal_ends;
-	/*
-	 * A read is answered from its owner's memory, through a TCP socket, and
-	 * a peer whose socket was shut down is connected again: net of 1.17 did
-	 * not reach it any more after a link was cut.
-	 */
-	bool answers_over_tcp;
 	/* FI_PEEK works; else it would be taken for a plain receive. */
 	bool has_peek;
 	/* A receive that fi_cancel finds has ended when it returns. */
 	bool cancel_is_done;
-	/* A reply that is too large for its buffer ends with FI_EIO. */
-	bool truncates_with_eio;
 	/*
-	 * Reads end in the order in which they were asked for, and a failed one
-	 * without its context.
-	 */
-	bool loses_reads;
-	/*
-	 * All CQs of a domain wait for all its sockets, and fi_trywait does
-	 * nothing: one that completions go to stays readable for ever. So they
-	 * go to a queue that cannot be waited on, and a second one, which gets
-	 * none, is waited on.
-	 */
-	bool waits_apart;
-	/*
-	 * FI_MULTI_RECV works. shm of 1.17 runs out of receives; net, and rxm
-	 * over tcp, give a slab back while a message of another sender is still
-	 * on its way into it.
+	 * FI_MULTI_RECV works. rxm over tcp gives a slab back while a message
+	 * of another sender is still on its way into it.
 	 */
 	bool has_multi_recv;
 };
@@ -142,7 +121,7 @@ struct ofi_region {
 struct ofi_peer {
 	scoll_nid_t nid;
 	fi_addr_t at; /* FI_ADDR_NOTAVAIL: forgotten */
-	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
+	uint8_t address[TRANSPORT_ADDRESS_MAX];
 	size_t address_size;
 	bool is_learned;   /* from a message, not from the program */
 	bool is_connected; /* it took something, and nothing failed since */
@@ -183,7 +162,6 @@ struct transport_ofi {
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;
 	struct fid_cq *cq;
-	struct fid_cq *bell; /* waited on instead; NULL: cq is */
 	struct fid_av *av;
 	struct fid_ep *ep;
 	struct habits habits;
@@ -232,7 +210,7 @@ struct transport_ofi {
 	bool is_sweep_due; /* something may have come since the last one */
 	uint64_t swept_ns;
 	uint64_t late_until_ns; /* a reply was given up not long ago */
-	struct transport_ofi_stats stats;
+	struct transport_stats stats;
 };
 
 /* --- op.c: pools, and the ends of transfers --- */
@@ -284,8 +262,6 @@ int read_start(void *ctx, scoll_nid_t from, const struct remote_piece *remote,
 /* Ask for more of it. -EAGAIN: libfabric takes no more. */
 int read_push(struct transport_ofi *t, struct ofi_read *read);
 void read_piece_ended(struct transport_ofi *t, struct ofi_op *op, int result);
-/* The first that is under way ended. */
-void read_lost(struct transport_ofi *t, int result);
 /* End it once nothing of it is under way; what is left is not asked for. */
 void read_fail(struct transport_ofi *t, struct ofi_read *read, int result);
 /* Let libfabric have memory, under a key that nobody guesses. */
@@ -312,11 +288,6 @@ void peers_check(struct transport_ofi *t);
 /* The seam's disconnect. */
 void peer_disconnect(void *ctx, scoll_nid_t from);
 void peers_fini(struct transport_ofi *t);
-
-/* --- disconnect.c --- */
-
-/* Of a provider that answers over TCP: its ops and reads end as of a death. */
-void connection_close(struct transport_ofi *t, const struct ofi_peer *peer);
 
 /* --- address.c: addresses that travel --- */
 
@@ -356,3 +327,22 @@ int wait_open(struct transport_ofi *t);
 /* Something came or went: look again soon. */
 void wait_active(struct transport_ofi *t, bool is_active);
 void wait_close(struct transport_ofi *t);
+
+/* --- the functions of struct transport_kind --- */
+
+int ofi_open(const struct transport_options *options, void **ret_ctx,
+	     struct fairlead_error *ret_error);
+void ofi_stop(void *ctx);
+void ofi_close(void *ctx);
+void ofi_listen(void *ctx, const struct transport_events *events,
+		void *events_ctx);
+void ofi_progress(void *ctx, uint64_t now_ns);
+int ofi_fd(void *ctx);
+uint64_t ofi_deadline_ns(void *ctx);
+int ofi_address(void *ctx, void *ret_address, size_t *size);
+int ofi_peer_set(void *ctx, scoll_nid_t nid, const void *address, size_t size);
+int ofi_resolve(void *ctx, const char *node, const char *service,
+		void *ret_address, size_t *size,
+		struct fairlead_error *ret_error);
+int ofi_peer_refresh(void *ctx, scoll_nid_t nid);
+void ofi_stats(void *ctx, struct transport_stats *ret_stats);

@@ -9,48 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENDPOINT_TRIES 64
 /* How often rxm looks for connections, while it makes none itself; us. */
 #define CONNECTIONS_VARIABLE "FI_OFI_RXM_CM_PROGRESS_INTERVAL"
 #define CONNECTIONS_US       "100"
-
-/* A provider's version is libfabric's, times 100 for the major number. */
-static bool is_older(const struct fi_fabric_attr *fabric, unsigned major)
-{
-	return FI_MAJOR(fabric->prov_version) < major * 100;
-}
 
 static struct habits habits_of(const struct fi_fabric_attr *fabric)
 {
 	const char *name = fabric->prov_name;
 
 	/* Over any connected provider. */
-	if (strstr(name, ";ofi_rxm") != NULL) {
-		bool is_over_tcp = strncmp(name, "tcp;", 4) == 0;
-
-		return (struct habits){ .removal_ends = true,
-					.answers_over_tcp = is_over_tcp,
-					.has_peek = true,
-					.cancel_is_done = true,
-					.has_multi_recv = !is_over_tcp };
-	}
-	/* One provider under two names: "tcp" from 1.18 on. */
-	if (strcmp(name, "net") == 0 || strcmp(name, "tcp") == 0)
-		return (struct habits){ .has_peek = true,
-					.cancel_is_done = true,
-					.waits_apart = true };
-	if (strcmp(name, "shm") == 0)
-		return (struct habits){ .removal_ends = true,
-					.has_peek = !is_older(fabric, 2),
-					.cancel_is_done = true,
-					.truncates_with_eio = true,
-					.loses_reads = is_older(fabric, 2),
-					.has_multi_recv =
-						!is_older(fabric, 2) };
+	if (strstr(name, ";ofi_rxm") != NULL)
+		return (struct habits){
+			.removal_ends = true,
+			.has_peek = true,
+			.cancel_is_done = true,
+			.has_multi_recv = strncmp(name, "tcp;", 4) != 0,
+		};
 	return (struct habits){ .has_multi_recv = true };
 }
 
-static struct fi_info *hints_alloc(const struct transport_ofi_options *options,
+static struct fi_info *hints_alloc(const struct transport_options *options,
 				   uint64_t caps)
 {
 	struct fi_info *hints = fi_allocinfo();
@@ -79,7 +57,7 @@ static struct fi_info *hints_alloc(const struct transport_ofi_options *options,
 }
 
 static int info_get(struct transport_ofi *t,
-		    const struct transport_ofi_options *options)
+		    const struct transport_options *options)
 {
 	static const uint64_t capabilities[] = { FI_MULTI_RECV, 0 };
 	uint64_t flags = 0;
@@ -131,17 +109,9 @@ static int queue_open(struct transport_ofi *t)
 	};
 	int result;
 
-	if (t->habits.waits_apart) {
-		struct fi_cq_attr bell = attr; /* libfabric may write to it */
-
-		result = fi_cq_open(t->domain, &bell, &t->bell, NULL);
-		if (result != 0)
-			return result;
-	} else {
-		result = fi_cq_open(t->domain, &attr, &t->cq, NULL);
-		if (result == 0)
-			return 0;
-	}
+	result = fi_cq_open(t->domain, &attr, &t->cq, NULL);
+	if (result == 0)
+		return 0;
 	attr.wait_obj = FI_WAIT_NONE;
 	return fi_cq_open(t->domain, &attr, &t->cq, NULL);
 }
@@ -189,13 +159,6 @@ static int endpoint_open(struct transport_ofi *t, const char **ret_what)
 		return result;
 	*ret_what = "endpoint";
 	result = endpoint_enable(t);
-	/*
-	 * -FI_EBUSY over shm: a killed process of our number has left its
-	 * memory behind, and shm takes us for the one that still uses it. Each
-	 * try has another name, which is made of the process id.
-	 */
-	for (int i = 1; result == -FI_EBUSY && i < ENDPOINT_TRIES; i++)
-		result = endpoint_enable(t);
 	if (result == 0 && t->has_multi_recv)
 		result =
 			fi_setopt(&t->ep->fid, FI_OPT_ENDPOINT,
@@ -224,9 +187,8 @@ static void habits_set(void)
 	setenv(CONNECTIONS_VARIABLE, CONNECTIONS_US, 0);
 }
 
-int transport_ofi_open(const struct transport_ofi_options *options,
-		       struct transport_ofi **ret_transport,
-		       struct fairlead_error *ret_error)
+int ofi_open(const struct transport_options *options, void **ret_ctx,
+	     struct fairlead_error *ret_error)
 {
 	const char *provider =
 		options->provider != NULL ? options->provider : "any";
@@ -250,7 +212,7 @@ int transport_ofi_open(const struct transport_ofi_options *options,
 			  provider, options->node != NULL ? options->node : "",
 			  options->service != NULL ? options->service : "",
 			  strerror(-result));
-		transport_ofi_close(t);
+		ofi_close(t);
 		return result;
 	}
 	t->habits = habits_of(t->info->fabric_attr);
@@ -276,10 +238,10 @@ int transport_ofi_open(const struct transport_ofi_options *options,
 		}
 	}
 	if (result < 0) {
-		transport_ofi_close(t);
+		ofi_close(t);
 		return result;
 	}
-	*ret_transport = t;
+	*ret_ctx = t;
 	return 0;
 }
 
@@ -289,8 +251,9 @@ static void fid_close(struct fid *fid)
 		fi_close(fid);
 }
 
-void transport_ofi_stop(struct transport_ofi *t)
+void ofi_stop(void *ctx)
 {
+	struct transport_ofi *t = ctx;
 	if (t->is_stopped)
 		return;
 	t->is_stopped = true;
@@ -304,15 +267,15 @@ void transport_ofi_stop(struct transport_ofi *t)
 		pools_stop(t);
 }
 
-void transport_ofi_close(struct transport_ofi *t)
+void ofi_close(void *ctx)
 {
+	struct transport_ofi *t = ctx;
 	if (t == NULL)
 		return;
 	t->events = NULL;
-	transport_ofi_stop(t);
+	ofi_stop(t);
 	wait_close(t);
 	fid_close(t->cq != NULL ? &t->cq->fid : NULL);
-	fid_close(t->bell != NULL ? &t->bell->fid : NULL);
 	fid_close(t->av != NULL ? &t->av->fid : NULL);
 	fid_close(t->domain != NULL ? &t->domain->fid : NULL);
 	fid_close(t->fabric != NULL ? &t->fabric->fid : NULL);
@@ -324,21 +287,17 @@ void transport_ofi_close(struct transport_ofi *t)
 	free(t);
 }
 
-void transport_ofi_listen(struct transport_ofi *t,
-			  const struct transport_events *events, void *ctx)
+void ofi_listen(void *ctx, const struct transport_events *events,
+		void *events_ctx)
 {
+	struct transport_ofi *t = ctx;
 	t->events = events;
-	t->events_ctx = ctx;
+	t->events_ctx = events_ctx;
 }
 
-struct transport_seam transport_ofi_seam(struct transport_ofi *t)
+int ofi_address(void *ctx, void *ret_address, size_t *size)
 {
-	return (struct transport_seam){ .ops = &transport_ofi_ops, .ctx = t };
-}
-
-int transport_ofi_address(struct transport_ofi *t, void *ret_address,
-			  size_t *size)
-{
+	struct transport_ofi *t = ctx;
 	int result;
 
 	if (t->is_stopped)
@@ -349,9 +308,27 @@ int transport_ofi_address(struct transport_ofi *t, void *ret_address,
 	return result != 0 ? errno_of(result) : 0;
 }
 
-void transport_ofi_stats(const struct transport_ofi *t,
-			 struct transport_ofi_stats *ret_stats)
+void ofi_stats(void *ctx, struct transport_stats *ret_stats)
 {
+	struct transport_ofi *t = ctx;
 	*ret_stats = t->stats;
 	ret_stats->waiting_count = t->pending_count;
 }
+
+__attribute__((visibility("default")))
+const struct transport_kind transport_ofi_kind = {
+	.version = TRANSPORT_VERSION,
+	.open = ofi_open,
+	.stop = ofi_stop,
+	.close = ofi_close,
+	.listen = ofi_listen,
+	.ops = &transport_ofi_ops,
+	.progress = ofi_progress,
+	.fd = ofi_fd,
+	.deadline_ns = ofi_deadline_ns,
+	.address = ofi_address,
+	.peer_set = ofi_peer_set,
+	.resolve = ofi_resolve,
+	.peer_refresh = ofi_peer_refresh,
+	.stats = ofi_stats,
+};

@@ -58,7 +58,7 @@ static bool is_address(const struct transport_ofi *t, const void *address,
 {
 	sa_family_t family;
 
-	if (size > TRANSPORT_OFI_ADDRESS_MAX)
+	if (size > TRANSPORT_ADDRESS_MAX)
 		return false;
 	switch (t->info->addr_format) {
 	case FI_SOCKADDR:
@@ -174,9 +174,9 @@ static int peer_put(struct transport_ofi *t, scoll_nid_t nid,
 	return result;
 }
 
-int transport_ofi_peer_set(struct transport_ofi *t, scoll_nid_t nid,
-			   const void *address, size_t size)
+int ofi_peer_set(void *ctx, scoll_nid_t nid, const void *address, size_t size)
 {
+	struct transport_ofi *t = ctx;
 	if (t->is_stopped)
 		return -ESHUTDOWN;
 	return size > 0 ? peer_put(t, nid, address, size, false)
@@ -198,10 +198,11 @@ int peer_learn(struct transport_ofi *t, scoll_nid_t nid, const void *address,
 			: peer_forget(t, nid);
 }
 
-int transport_ofi_peer_refresh(struct transport_ofi *t, scoll_nid_t nid)
+int ofi_peer_refresh(void *ctx, scoll_nid_t nid)
 {
+	struct transport_ofi *t = ctx;
 	struct ofi_peer *peer = peer_find(t, nid);
-	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
+	uint8_t address[TRANSPORT_ADDRESS_MAX];
 
 	if (t->is_stopped)
 		return -ESHUTDOWN;
@@ -251,13 +252,9 @@ static void forget_posted(struct transport_ofi *t, struct ofi_peer *peer)
 	peer->reset_ns = 0;
 }
 
+/* With RMA, a region that is closed is read no more. */
 void peer_disconnect(void *ctx, scoll_nid_t from)
 {
-	struct transport_ofi *t = ctx;
-	const struct ofi_peer *peer = peer_find(t, from);
-
-	if (!t->is_stopped && t->habits.answers_over_tcp && peer != NULL)
-		connection_close(t, peer);
 }
 
 static void check_posted(struct transport_ofi *t, struct ofi_peer *peer)
@@ -279,9 +276,7 @@ static void check_posted(struct transport_ofi *t, struct ofi_peer *peer)
 	peer->reset_ns = t->now_ns;
 	DL_FOREACH (peer->posted, op)
 		op->since_ns = t->now_ns;
-	if (t->habits.answers_over_tcp)
-		connection_close(t, peer);
-	transport_ofi_peer_refresh(t, peer->nid);
+	ofi_peer_refresh(t, peer->nid);
 }
 
 static void check(struct transport_ofi *t, struct ofi_peer *peer)

@@ -93,7 +93,7 @@ void pool_received(struct transport_ofi *t, struct ofi_slab *slab,
 	if ((entry->flags & FI_RECV) == 0)
 		size = 0;
 	if (size > SCOLL_BCAST_MAX) {
-		t->stats.oversize_count++;
+		t->stats.refused_count++;
 	} else if (size > 0) { /* else a hello: it did its work */
 		t->stats.received_count++;
 		t->stats.received_bytes += size;
@@ -108,7 +108,7 @@ void pool_failed(struct transport_ofi *t, struct ofi_slab *slab,
 		 const struct fi_cq_err_entry *entry)
 {
 	if (entry->err == FI_ETRUNC)
-		t->stats.oversize_count++;
+		t->stats.refused_count++;
 	if (!t->has_multi_recv || (entry->flags & FI_MULTI_RECV) != 0 ||
 	    slab->is_doubtful) {
 		is_back(t, slab);

@@ -48,12 +48,9 @@ static void failed(struct transport_ofi *t, const struct fi_cq_err_entry *entry)
 	struct op_head *head = entry->op_context;
 	struct ofi_op *op = entry->op_context;
 
-	/* A provider that knows of no transfer to blame says so without one. */
-	if (head == NULL) {
-		if (t->habits.loses_reads)
-			read_lost(t, result);
+	/* A provider may know of no transfer to blame. */
+	if (head == NULL)
 		return;
-	}
 	switch (head->kind) {
 	case OP_SEND:
 	case OP_REPLY:
@@ -121,14 +118,15 @@ static int queue_read(struct transport_ofi *t)
 	return count;
 }
 
-int transport_ofi_progress(struct transport_ofi *t, uint64_t now_ns)
+void ofi_progress(void *ctx, uint64_t now_ns)
 {
+	struct transport_ofi *t = ctx;
 	int count;
 
 	t->now_ns = now_ns;
 	t->event_count = 0;
 	if (t->is_stopped)
-		return 0;
+		return;
 	count = queue_read(t);
 	peers_check(t);
 	pool_refill(t);
@@ -136,5 +134,4 @@ int transport_ofi_progress(struct transport_ofi *t, uint64_t now_ns)
 	t->is_sweep_due = true;
 	stale_sweep(t);
 	wait_active(t, count > 0);
-	return t->event_count;
 }

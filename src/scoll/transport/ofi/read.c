@@ -221,23 +221,6 @@ void read_piece_ended(struct transport_ofi *t, struct ofi_op *op, int result)
 	}
 }
 
-void read_lost(struct transport_ofi *t, int result)
-{
-	struct ofi_op *first = NULL;
-	struct ofi_peer *peer;
-	struct ofi_op *op;
-
-	DL_FOREACH (t->busy, peer) {
-		DL_FOREACH (peer->posted, op) {
-			if (op->head.kind == OP_READ &&
-			    (first == NULL || op->order < first->order))
-				first = op;
-		}
-	}
-	if (first != NULL)
-		read_piece_ended(t, first, result);
-}
-
 static bool is_inside(const struct remote_piece *remote, int count,
 		      uint64_t offset, size_t size)
 {

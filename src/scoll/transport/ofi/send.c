@@ -297,8 +297,6 @@ void receive_ended(struct transport_ofi *t, struct ofi_op *op, int result,
 {
 	if (result == -ECANCELED && !op->is_cancelled)
 		result = -ECONNRESET;
-	if (result == -EIO && t->habits.truncates_with_eio)
-		result = -EMSGSIZE;
 	if (result == 0) {
 		t->stats.received_count++;
 		t->stats.received_bytes += size;

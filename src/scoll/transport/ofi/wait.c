@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The descriptor. A queue with one (FI_WAIT_FD) shows it, after fi_trywait has
- * said that nothing was missed. Where that says nothing (see waits_apart) it is
- * the descriptor of a queue that gets no completions, and shows the sockets
- * alone; what completes in our own calls is known without it. A provider
- * without any (shm of 1.17) is looked at when a timer rings: soon while there
- * is traffic, more and more seldom when there is none. No thread.
+ * said that nothing was missed. A provider without one is looked at when a
+ * timer rings: soon while there is traffic, more and more seldom when there is
+ * none. No thread.
  */
 #include "scoll/transport/ofi/internal.h"
 
@@ -30,10 +28,9 @@ static void arm(struct transport_ofi *t, uint64_t period_ns)
 
 static int queue_fd(struct transport_ofi *t)
 {
-	struct fid_cq *cq = t->bell != NULL ? t->bell : t->cq;
 	int fd = -1;
 
-	return fi_control(&cq->fid, FI_GETWAIT, &fd) == 0 ? fd : -1;
+	return fi_control(&t->cq->fid, FI_GETWAIT, &fd) == 0 ? fd : -1;
 }
 
 int wait_open(struct transport_ofi *t)
@@ -63,19 +60,21 @@ void wait_active(struct transport_ofi *t, bool is_active)
 	arm(t, period_ns);
 }
 
-int transport_ofi_fd(struct transport_ofi *t)
+int ofi_fd(void *ctx)
 {
+	struct transport_ofi *t = ctx;
 	return t->fd >= 0 ? t->fd : t->timer_fd;
 }
 
-uint64_t transport_ofi_deadline_ns(struct transport_ofi *t)
+uint64_t ofi_deadline_ns(void *ctx)
 {
+	struct transport_ofi *t = ctx;
 	struct fid *fids[] = { &t->cq->fid };
 	uint64_t sweep_ns = stale_deadline_ns(t);
 
 	if (t->is_stopped)
 		return DEADLINE_NONE;
-	if (t->bell != NULL || t->fd < 0) {
+	if (t->fd < 0) {
 		if (t->is_unread)
 			return 0;
 	} else if (fi_trywait(t->fabric, fids, 1) != 0) {

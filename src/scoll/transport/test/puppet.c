@@ -16,7 +16,7 @@
  *	count                   messages received, damaged bytes
  *	sleep                   nothing goes on until the next line
  */
-#include "scoll/transport/ofi/test/node.h"
+#include "scoll/transport/test/node.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -50,8 +50,8 @@ static void fail(const char *what)
 
 static void on_peer(struct stage *stage, char *words)
 {
-	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
-	char hex[2 * TRANSPORT_OFI_ADDRESS_MAX + 1];
+	uint8_t address[TRANSPORT_ADDRESS_MAX];
+	char hex[2 * TRANSPORT_ADDRESS_MAX + 1];
 	uint64_t nid;
 
 	if (sscanf(words, "%" SCNu64 " %512s", &nid, hex) != 2)
@@ -102,6 +102,8 @@ static void on_reply(struct stage *stage, char *words)
 		stage->reply[i] = test_byte(i);
 	pieces[0] = (struct iovec){ stage->reply, size / 3 };
 	pieces[1] = (struct iovec){ stage->reply + size / 3, size - size / 3 };
+	if (stage->node.ops->sent_by != NULL)
+		node_until(&stage->node, &stage->node.greeting_count, 1);
 	result = stage->node.ops->reply_send(stage->node.t, nid, tag, pieces, 2,
 					     &move.transfer);
 	if (result == 0)
@@ -230,11 +232,11 @@ static void wait_for_line(struct stage *stage)
 {
 	struct pollfd fds[] = {
 		{ .fd = STDIN_FILENO, .events = POLLIN },
-		{ .fd = transport_ofi_fd(stage->node.t), .events = POLLIN },
+		{ .fd = stage->node.kind->fd(stage->node.t), .events = POLLIN },
 	};
 
 	for (;;) {
-		uint64_t at_ns = transport_ofi_deadline_ns(stage->node.t);
+		uint64_t at_ns = stage->node.kind->deadline_ns(stage->node.t);
 		uint64_t now_ns = test_now_ns();
 		int wait_ms = 1000;
 
@@ -247,15 +249,15 @@ static void wait_for_line(struct stage *stage)
 		poll(fds, stage->is_asleep ? 1 : 2, wait_ms);
 		if (fds[0].revents != 0)
 			return;
-		transport_ofi_progress(stage->node.t,
-				       node_now_ns(&stage->node));
+		stage->node.kind->progress(stage->node.t,
+					   node_now_ns(&stage->node));
 	}
 }
 
 int puppet_main(int argc, char **argv)
 {
 	struct stage stage = { .is_asleep = false };
-	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
+	uint8_t address[TRANSPORT_ADDRESS_MAX];
 	char line[CHILD_ANSWER_MAX];
 	size_t size;
 
@@ -267,6 +269,7 @@ int puppet_main(int argc, char **argv)
 	test_provider = argv[2];
 	node_open(&stage.node, argv[3][0] != '\0' ? argv[3] : NULL,
 		  argv[4][0] != '\0' ? argv[4] : NULL, 0);
+	stage.node.parent = SELF_NID;
 	stage.memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stage.memory == MAP_FAILED)
@@ -327,13 +330,30 @@ void puppet_meet(struct puppet *puppet, scoll_nid_t nid, const uint8_t *address,
 	child_hear(&puppet->child, answer);
 }
 
-void puppet_meet_new(struct puppet *puppet, int index, struct node *node)
+void puppet_meet_quietly(struct puppet *puppet, int index, struct node *node)
 {
-	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
+	uint8_t address[TRANSPORT_ADDRESS_MAX];
 	size_t size = node_address(node, address);
 
 	puppet_start(puppet, test_host(), NULL);
 	node_meet(node, PUPPET_NID(index), puppet->address,
 		  puppet->address_size);
 	puppet_meet(puppet, SELF_NID, address, size);
+}
+
+void puppet_meet_new(struct puppet *puppet, int index, struct node *node)
+{
+	uint64_t count = node->greeting_count;
+	char answer[CHILD_ANSWER_MAX];
+	struct move move;
+
+	puppet_meet_quietly(puppet, index, node);
+	if (node->ops->sent_by == NULL)
+		return;
+	if (node_send(node, PUPPET_NID(index), 0, GREETING_SIZE, &move) < 0)
+		fail("greeting");
+	node_finish(node, &move);
+	child_tell(&puppet->child, "send 1 %d 1 %d", index, GREETING_SIZE);
+	puppet_hear(puppet, node, answer);
+	node_until(node, &node->greeting_count, count + 1);
 }

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "scoll/transport/ofi/test/node.h"
+#include "scoll/transport/test/node.h"
 #include "sys/test/watchdog.h"
 
 #define BYTES (48u << 20) /* far more than sockets hold */
@@ -120,14 +120,6 @@ static void leave(const char *what, bool is_puppet_first)
 
 static void need_an_owner_that_answers(void)
 {
-	if (test_provider_is("shm")) {
-		print_message("over shm the reader copies memory itself\n");
-		skip();
-	}
-	if (test_provider_is("net")) {
-		print_message("net's connections are not closed\n");
-		skip();
-	}
 }
 
 static void memory_that_is_reused_is_read_no_more(void **state)

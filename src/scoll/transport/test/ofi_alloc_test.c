@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "scoll/transport/ofi/test/node.h"
+#include "scoll/transport/test/node.h"
 #include "sys/test/watchdog.h"
 
 #define WARM  3000
@@ -105,20 +105,20 @@ static void round_trip(void)
 /* A message, a reply for which a buffer is posted, over and over. */
 static void steady_state_M06_allocates_nothing(void **state)
 {
-	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
-	struct transport_ofi_stats before, after;
+	uint8_t address[TRANSPORT_ADDRESS_MAX];
+	struct transport_stats before, after;
 	size_t size = node_address(&node, address);
 	uint64_t count;
 
 	node_meet(&node, SELF_NID, address, size);
 	for (int i = 0; i < WARM; i++)
 		round_trip();
-	transport_ofi_stats(node.t, &before);
+	node.kind->stats(node.t, &before);
 	count = allocation_count;
 	for (int i = 0; i < COUNT; i++)
 		round_trip();
 	count = allocation_count - count;
-	transport_ofi_stats(node.t, &after);
+	node.kind->stats(node.t, &after);
 	assert_int_equal(after.sent_count, before.sent_count + 2 * COUNT);
 	assert_int_equal(after.allocation_count, before.allocation_count);
 	/* libfabric: one for each sweep, of which there is one a second. */
@@ -129,18 +129,18 @@ static void steady_state_M06_allocates_nothing(void **state)
 /* What comes from elsewhere, thousands of them. */
 static void receiving_M06_allocates_nothing(void **state)
 {
-	struct transport_ofi_stats before, after;
+	struct transport_stats before, after;
 	uint64_t count;
 
 	child_tell(&puppet.child, "send 1 0 %d 500", WARM);
 	node_until(&node, &node.received_count, WARM);
 	puppet_hear(&puppet, &node, answer);
-	transport_ofi_stats(node.t, &before);
+	node.kind->stats(node.t, &before);
 	child_tell(&puppet.child, "send 1 0 %d 500", COUNT);
 	count = allocation_count;
 	node_until(&node, &node.received_count, WARM + COUNT);
 	count = allocation_count - count;
-	transport_ofi_stats(node.t, &after);
+	node.kind->stats(node.t, &after);
 	puppet_hear(&puppet, &node, answer);
 	assert_int_equal(after.allocation_count, before.allocation_count);
 	if (IS_COUNTED)

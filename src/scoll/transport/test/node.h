@@ -10,10 +10,11 @@
 #include <stdint.h>
 
 #include "scoll/transport/ofi/ofi.h"
-#include "scoll/transport/ofi/test/child.h"
+#include "scoll/transport/test/child.h"
 
-#define SENDERS_MAX 8
-#define LEFT_BYTE   0xee /* in memory that a puppet has left */
+#define SENDERS_MAX   8
+#define GREETING_SIZE 4    /* of a message that is not counted: the sender */
+#define LEFT_BYTE     0xee /* in memory that a puppet has left */
 
 /* A transfer and what came of it. */
 struct move {
@@ -24,8 +25,11 @@ struct move {
 };
 
 struct node {
-	struct transport_ofi *t;
+	const struct transport_kind *kind;
+	void *t; /* the transport */
 	const struct transport_ops *ops;
+	scoll_nid_t parent; /* whose messages it gets; 0: nobody's */
+	uint64_t greeting_count;
 	uint64_t received_count;
 	uint64_t from[SENDERS_MAX]; /* messages of each sender */
 	uint64_t damaged_count;
@@ -74,7 +78,7 @@ const char *test_host(void);
 
 struct puppet {
 	struct child child;
-	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
+	uint8_t address[TRANSPORT_ADDRESS_MAX];
 	size_t address_size;
 };
 
@@ -85,7 +89,12 @@ const char *puppet_hear(struct puppet *puppet, struct node *node,
 			char answer[CHILD_ANSWER_MAX]);
 void puppet_meet(struct puppet *puppet, scoll_nid_t nid, const uint8_t *address,
 		 size_t size);
-/* Start one and tell both of each other. */
+/* Start one and give each the other's address. */
+void puppet_meet_quietly(struct puppet *puppet, int index, struct node *node);
+/*
+ * And let them greet each other: over streams, replies and reads go back by a
+ * connection by which a message came.
+ */
 void puppet_meet_new(struct puppet *puppet, int index, struct node *node);
 
 /* What main calls: a puppet's life, or -1 when this is to be the test. */

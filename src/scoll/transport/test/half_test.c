@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "scoll/transport/ofi/test/node.h"
+#include "scoll/transport/test/node.h"
 #include "sys/test/watchdog.h"
 
 #define SELF_NID      1
@@ -145,13 +145,9 @@ static void until(const uint64_t *counter, uint64_t value)
 
 static void others_keep_off_the_half_that_has_come(void **state)
 {
-	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
+	uint8_t address[TRANSPORT_ADDRESS_MAX];
 	size_t size = node_address(&node, address);
 
-	if (test_provider_is("shm")) {
-		print_message("a message over shm comes as a whole\n");
-		skip();
-	}
 	puppet_meet_new(&puppets[1], 1, &node);
 	relay_open(address);
 	relay_address(address);

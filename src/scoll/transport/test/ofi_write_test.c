@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "scoll/transport/ofi/test/node.h"
+#include "scoll/transport/test/node.h"
 #include "sys/test/watchdog.h"
 
 #define SIZE 1000
@@ -85,11 +85,9 @@ static void outsider_close(void)
 
 static int setup(void **state)
 {
-	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
+	uint8_t address[TRANSPORT_ADDRESS_MAX];
 
 	watchdog_start(NULL);
-	if (test_provider_is("shm"))
-		return 0;
 	node_open(&victim, test_host(), NULL, 0);
 	node_address(&victim, address);
 	outsider_open(address);
@@ -98,10 +96,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	if (!test_provider_is("shm")) {
-		outsider_close();
-		node_close(&victim);
-	}
+	outsider_close();
+	node_close(&victim);
 	watchdog_stop();
 	return 0;
 }
@@ -116,7 +112,7 @@ static int transfer(const struct remote_piece *remote, uint8_t *bytes,
 	ssize_t result;
 
 	do {
-		transport_ofi_progress(victim.t, test_now_ns());
+		victim.kind->progress(victim.t, test_now_ns());
 		(void)fi_cq_read(outsider.cq, NULL, 0);
 		if (is_write)
 			result = fi_write(outsider.ep, bytes, SIZE, NULL,
@@ -130,7 +126,7 @@ static int transfer(const struct remote_piece *remote, uint8_t *bytes,
 	if (result != 0)
 		return (int)result;
 	do {
-		transport_ofi_progress(victim.t, test_now_ns());
+		victim.kind->progress(victim.t, test_now_ns());
 		result = fi_cq_read(outsider.cq, &entry, 1);
 	} while (result == -FI_EAGAIN);
 	if (result > 0)
@@ -147,10 +143,6 @@ static void memory_that_peers_may_read_cannot_be_written(void **state)
 	struct region region;
 	uint8_t bytes[SIZE] = { 0 };
 
-	if (test_provider_is("shm")) {
-		print_message("shm of libfabric 1.17 asks for no key\n");
-		skip();
-	}
 	memset(memory, 0x5a, SIZE);
 	assert_int_equal(victim.ops->region_open(victim.t, &piece, 1, &region,
 						 &remote),

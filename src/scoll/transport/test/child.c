@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pipes, and a bit of text. */
-#include "scoll/transport/ofi/test/child.h"
+#include "scoll/transport/test/child.h"
 
 #include <fcntl.h>
 #include <glob.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The test's own end of the transport. */
-#include "scoll/transport/ofi/test/node.h"
+#include "scoll/transport/test/node.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -32,7 +32,7 @@ uint8_t test_byte(size_t offset)
 
 const char *test_host(void)
 {
-	return test_provider_is("shm") ? NULL : "127.0.0.1";
+	return "127.0.0.1";
 }
 
 uint64_t node_now_ns(const struct node *node)
@@ -56,6 +56,17 @@ static void received(void *ctx, uint64_t now_ns, const void *bytes, size_t size)
 	uint32_t sender = 0;
 
 	uint64_t until_ns = test_now_ns() + node->burn_ns;
+
+	if (size == GREETING_SIZE) {
+		memcpy(&sender, bytes, sizeof(sender));
+		if (node->ops->sent_by != NULL)
+			node->ops->sent_by(node->t,
+					   node->parent != 0
+						   ? node->parent
+						   : PUPPET_NID(sender));
+		node->greeting_count++;
+		return;
+	}
 
 	while (node->burn_ns > 0 && test_now_ns() < until_ns)
 		;
@@ -87,7 +98,7 @@ void node_open(struct node *node, const char *host, const char *service,
 	       unsigned flags)
 {
 	static const struct transport_events events = { received, done };
-	struct transport_ofi_options options = {
+	struct transport_options options = {
 		.provider = test_provider,
 		.node = host,
 		.service = service,
@@ -95,34 +106,36 @@ void node_open(struct node *node, const char *host, const char *service,
 		.flags = flags,
 	};
 	struct fairlead_error error = { 0 };
+	struct transport transport;
 	int result;
 
 	memset(node, 0, sizeof(*node));
-	result = transport_ofi_open(&options, &node->t, &error);
+	result = transport_open(&options, &transport, &error);
 	if (result < 0)
 		fprintf(stderr, "%s\n", error.text);
-	must(result == 0, "transport_ofi_open");
-	transport_ofi_listen(node->t, &events, node);
-	node->ops = transport_ofi_seam(node->t).ops;
+	must(result == 0, "transport_open");
+	node->kind = transport.kind;
+	node->t = transport.ctx;
+	node->kind->listen(node->t, &events, node);
+	node->ops = node->kind->ops;
 }
 
 void node_close(struct node *node)
 {
-	transport_ofi_close(node->t);
+	node->kind->close(node->t);
 	node->t = NULL;
 }
 
 static void progress(struct node *node)
 {
 	node->progress_count++;
-	transport_ofi_progress(node->t, node_now_ns(node));
+	node->kind->progress(node->t, node_now_ns(node));
 }
 
 void node_step(struct node *node, uint64_t limit_ns)
 {
-	struct pollfd fd = { .fd = transport_ofi_fd(node->t),
-			     .events = POLLIN };
-	uint64_t at_ns = transport_ofi_deadline_ns(node->t);
+	struct pollfd fd = { .fd = node->kind->fd(node->t), .events = POLLIN };
+	uint64_t at_ns = node->kind->deadline_ns(node->t);
 	uint64_t now_ns = node_now_ns(node);
 	struct timespec wait = { 0 };
 
@@ -157,18 +170,17 @@ void node_skip(struct node *node, uint64_t duration_ns)
 
 size_t node_address(struct node *node, uint8_t *ret_address)
 {
-	size_t size = TRANSPORT_OFI_ADDRESS_MAX;
+	size_t size = TRANSPORT_ADDRESS_MAX;
 
-	must(transport_ofi_address(node->t, ret_address, &size) == 0,
-	     "transport_ofi_address");
+	must(node->kind->address(node->t, ret_address, &size) == 0, "address");
 	return size;
 }
 
 void node_meet(struct node *node, scoll_nid_t nid, const uint8_t *address,
 	       size_t size)
 {
-	must(transport_ofi_peer_set(node->t, nid, address, size) == 0,
-	     "transport_ofi_peer_set");
+	must(node->kind->peer_set(node->t, nid, address, size) == 0,
+	     "peer_set");
 }
 
 int node_send(struct node *node, scoll_nid_t to, uint32_t sender, size_t size,

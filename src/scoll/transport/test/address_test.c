@@ -11,13 +11,13 @@
 
 #include <cmocka.h>
 
-#include "scoll/transport/ofi/test/node.h"
+#include "scoll/transport/test/node.h"
 #include "sys/test/watchdog.h"
 
 #define OTHER_NID 77
 
 static struct node node;
-static uint8_t own[TRANSPORT_OFI_ADDRESS_MAX];
+static uint8_t own[TRANSPORT_ADDRESS_MAX];
 static size_t own_size;
 static struct puppet puppet; /* who is elsewhere */
 
@@ -53,7 +53,7 @@ static size_t trimmed(const uint8_t *address, size_t size)
 static void assert_known(scoll_nid_t nid, const uint8_t *address)
 {
 	size_t want = address == own ? own_size : puppet.address_size;
-	uint8_t got[TRANSPORT_OFI_ADDRESS_MAX];
+	uint8_t got[TRANSPORT_ADDRESS_MAX];
 	size_t size = sizeof(got);
 
 	assert_int_equal(node.ops->address_get(node.t, nid, got, &size), 0);
@@ -63,7 +63,7 @@ static void assert_known(scoll_nid_t nid, const uint8_t *address)
 
 static void assert_unknown(scoll_nid_t nid)
 {
-	uint8_t got[TRANSPORT_OFI_ADDRESS_MAX];
+	uint8_t got[TRANSPORT_ADDRESS_MAX];
 	size_t size = sizeof(got);
 
 	assert_int_equal(node.ops->address_get(node.t, nid, got, &size),
@@ -113,14 +113,14 @@ static void address_of_the_program_is_never_changed_by_a_message(void **state)
 	assert_int_equal(learn(OTHER_NID, NULL, 0), 0);
 	assert_known(OTHER_NID, own);
 	/* Its connection may be closed: it is the program's still. */
-	assert_int_equal(transport_ofi_peer_refresh(node.t, OTHER_NID), 0);
+	assert_int_equal(node.kind->peer_refresh(node.t, OTHER_NID), 0);
 	assert_int_equal(learn(OTHER_NID, other, puppet.address_size), 0);
 	assert_known(OTHER_NID, own);
 	/* What it has forgotten may be learned, what is learned may be set. */
-	assert_int_equal(transport_ofi_peer_set(node.t, OTHER_NID, NULL, 0), 0);
+	assert_int_equal(node.kind->peer_set(node.t, OTHER_NID, NULL, 0), 0);
 	assert_int_equal(learn(OTHER_NID, other, puppet.address_size), 0);
 	assert_known(OTHER_NID, other);
-	assert_int_equal(transport_ofi_peer_refresh(node.t, OTHER_NID), 0);
+	assert_int_equal(node.kind->peer_refresh(node.t, OTHER_NID), 0);
 	assert_int_equal(learn(OTHER_NID, own, own_size), 0);
 	assert_known(OTHER_NID, own);
 	node_meet(&node, OTHER_NID, other, puppet.address_size);
@@ -130,17 +130,14 @@ static void address_of_the_program_is_never_changed_by_a_message(void **state)
 
 static void what_is_no_address_here_is_refused(void **state)
 {
-	uint8_t bytes[TRANSPORT_OFI_ADDRESS_MAX + 1];
+	uint8_t bytes[TRANSPORT_ADDRESS_MAX + 1];
 
 	memset(bytes, 0x77, sizeof(bytes));
 	memcpy(bytes, own, own_size);
-	if (!test_provider_is("shm")) { /* any text is one of shm */
-		assert_int_equal(learn(OTHER_NID, bytes, own_size + 1),
-				 -EINVAL);
-		bytes[0] = 0x7f; /* no such family */
-		assert_int_equal(learn(OTHER_NID, bytes, own_size), -EINVAL);
-		assert_int_equal(learn(OTHER_NID, bytes, 1), -EINVAL);
-	}
+	assert_int_equal(learn(OTHER_NID, bytes, own_size + 1), -EINVAL);
+	bytes[0] = 0x7f; /* no such family */
+	assert_int_equal(learn(OTHER_NID, bytes, own_size), -EINVAL);
+	assert_int_equal(learn(OTHER_NID, bytes, 1), -EINVAL);
 	memset(bytes + own_size, 0x77, sizeof(bytes) - own_size);
 	assert_int_equal(learn(OTHER_NID, bytes, sizeof(bytes)), -EINVAL);
 	assert_int_equal(learn(OTHER_NID, bytes, sizeof(bytes) - 1), -EINVAL);
@@ -151,7 +148,7 @@ static void what_is_no_address_here_is_refused(void **state)
 
 static void room_that_is_too_small_is_refused(void **state)
 {
-	uint8_t got[TRANSPORT_OFI_ADDRESS_MAX];
+	uint8_t got[TRANSPORT_ADDRESS_MAX];
 	size_t size = own_size - 1;
 
 	assert_int_equal(node.ops->address_get(node.t, SCOLL_NID_ANY, got,

@@ -25,7 +25,7 @@
 
 #include <cmocka.h>
 
-#include "scoll/transport/ofi/test/node.h"
+#include "scoll/transport/test/node.h"
 #include "sys/test/watchdog.h"
 
 #define TAG   (UINT64_C(0x5eed) << 12)
@@ -92,8 +92,6 @@ static void send_to_a_dead_peer_ends_with_an_error(void **state)
 			node_send(&node, PUPPET_NID(0), 1, 4096, &move), 0);
 		result = finish_fast(&move);
 	}
-	if (test_provider_is("shm"))
-		return; /* it never says so: see the RFC */
 	assert_true(result < 0);
 	assert_int_equal(node_send(&node, PUPPET_NID(0), 1, 4096, &move), 0);
 	assert_int_equal(finish_fast(&move), -EHOSTUNREACH);
@@ -103,7 +101,7 @@ static void peer_that_never_was_is_unreachable(void **state)
 {
 	struct move moves[3];
 
-	puppet_meet_new(&puppets[0], 0, &node);
+	puppet_meet_quietly(&puppets[0], 0, &node);
 	child_kill(&puppets[0].child);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(
@@ -180,6 +178,10 @@ static void posted_reply_of_a_dead_peer_can_be_cancelled(void **state)
 					      &piece, 1, &move.transfer),
 			 0);
 	child_kill(&puppets[0].child);
+	if (test_provider_is("tcp")) { /* its connection is gone */
+		assert_int_equal(node_finish(&node, &move), -ECONNRESET);
+		return;
+	}
 	for (int i = 0; i < 10; i++)
 		node_step(&node, test_now_ns() + 1000000);
 	assert_false(move.is_done);
@@ -217,17 +219,13 @@ static void stopped_peer_holds_up_nobody_else(void **state)
 static void service_of(const struct puppet *puppet, char text[32])
 {
 	const struct sockaddr_in *in = (const void *)puppet->address;
-	const char *name = (const char *)puppet->address;
 
-	if (test_provider_is("shm"))
-		snprintf(text, 32, "%s", strchr(name, '/') + 2);
-	else
-		snprintf(text, 32, "%u", ntohs(in->sin_port));
+	snprintf(text, 32, "%u", ntohs(in->sin_port));
 }
 
 static void restart(struct puppet *puppet, int index, const char *service)
 {
-	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
+	uint8_t address[TRANSPORT_ADDRESS_MAX];
 	size_t size = node_address(&node, address);
 
 	puppet_start(puppet, test_host(), service);
@@ -240,26 +238,18 @@ static void peer_that_restarts_at_its_address_is_reached_again(void **state)
 
 	puppet_meet_new(&puppets[0], 0, &node);
 	service_of(&puppets[0], service);
-	if (test_provider_is("shm")) {
-		child_stop(&puppets[0].child);
-		snprintf(service, sizeof(service), "fairlead-test-%d",
-			 getpid());
-		restart(&puppets[0], 0, service);
-		node_meet(&node, PUPPET_NID(0), puppets[0].address,
-			  puppets[0].address_size);
-	}
 	is_connected(0);
 	for (int i = 0; i < 3; i++) {
 		child_kill(&puppets[0].child);
 		/* As the owner does at the news of its death. */
-		if (i != 1 || test_provider_is("shm"))
-			assert_int_equal(transport_ofi_peer_refresh(
-						 node.t, PUPPET_NID(0)),
+		if (i != 1)
+			assert_int_equal(node.kind->peer_refresh(node.t,
+								 PUPPET_NID(0)),
 					 0);
 		restart(&puppets[0], 0, service);
 		is_connected(0);
 	}
-	assert_int_equal(transport_ofi_peer_refresh(node.t, 99), -ENOENT);
+	assert_int_equal(node.kind->peer_refresh(node.t, 99), -ENOENT);
 }
 
 static void address_may_change(void **state)
@@ -283,12 +273,9 @@ static void address_may_change(void **state)
 	assert_int_equal(answer[0], '1'); /* that of is_connected */
 	/* What waits for a connection goes where the peer is by then. */
 	child_kill(&puppets[1].child);
-	node_meet(&node, PUPPET_NID(1), puppets[1].address,
-		  puppets[1].address_size);
+	assert_int_equal(node.kind->peer_refresh(node.t, PUPPET_NID(1)), 0);
 	assert_int_equal(node_send(&node, PUPPET_NID(1), 3, 50, &move), 0);
 	node_step(&node, test_now_ns() + 1000000);
-	if (test_provider_is("shm"))
-		return; /* it has taken it already */
 	node_meet(&node, PUPPET_NID(1), puppets[0].address,
 		  puppets[0].address_size);
 	assert_int_equal(node_finish(&node, &move), 0);
@@ -298,55 +285,46 @@ static void peer_that_is_forgotten_ends_what_waits(void **state)
 {
 	struct move move;
 
-	puppet_meet_new(&puppets[0], 0, &node);
+	puppet_meet_quietly(&puppets[0], 0, &node);
 	child_kill(&puppets[0].child);
 	assert_int_equal(node_send(&node, PUPPET_NID(0), 3, 50, &move), 0);
-	assert_int_equal(transport_ofi_peer_set(node.t, PUPPET_NID(0), NULL, 0),
+	assert_int_equal(node.kind->peer_set(node.t, PUPPET_NID(0), NULL, 0),
 			 0);
 	node_step(&node, test_now_ns() + 1000000);
-	if (!test_provider_is("shm"))
-		assert_int_equal(node_finish(&node, &move), -EHOSTUNREACH);
+	assert_int_equal(node_finish(&node, &move), -EHOSTUNREACH);
 	assert_int_equal(node_send(&node, PUPPET_NID(0), 3, 50, &move),
 			 -EHOSTUNREACH);
-	assert_int_equal(transport_ofi_peer_set(node.t, PUPPET_NID(0), NULL, 0),
+	assert_int_equal(node.kind->peer_set(node.t, PUPPET_NID(0), NULL, 0),
 			 -ENOENT);
 }
 
 static void address_is_resolved_from_text(void **state)
 {
-	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
+	uint8_t address[TRANSPORT_ADDRESS_MAX];
 	struct fairlead_error error = { 0 };
 	size_t size = sizeof(address);
 	char service[32];
 	struct move move;
 
-	if (test_provider_is("shm")) {
-		print_message("over shm an address is a name\n");
-		skip();
-	}
 	puppet_meet_new(&puppets[0], 0, &node);
 	service_of(&puppets[0], service);
-	assert_int_equal(transport_ofi_resolve(node.t, "127.0.0.1", service,
-					       address, &size, &error),
+	assert_int_equal(node.kind->resolve(node.t, "127.0.0.1", service,
+					    address, &size, &error),
 			 0);
 	node_meet(&node, 77, address, size);
 	assert_int_equal(node_send(&node, 77, 3, 50, &move), 0);
 	assert_int_equal(node_finish(&node, &move), 0);
-	assert_true(transport_ofi_resolve(node.t, "no.such.host.", service,
-					  address, &size, &error) < 0);
+	assert_true(node.kind->resolve(node.t, "no.such.host.", service,
+				       address, &size, &error) < 0);
 	assert_non_null(strstr(error.text, "no.such.host."));
 }
 
 static void ipv6_works(void **state)
 {
-	uint8_t address[TRANSPORT_OFI_ADDRESS_MAX];
+	uint8_t address[TRANSPORT_ADDRESS_MAX];
 	struct move move;
 	size_t size;
 
-	if (test_provider_is("shm")) {
-		print_message("shm has no network\n");
-		skip();
-	}
 	node_close(&node);
 	node_open(&node, "::1", NULL, 0);
 	size = node_address(&node, address);
@@ -359,17 +337,17 @@ static void ipv6_works(void **state)
 	assert_int_equal(node_send(&node, PUPPET_NID(0), 1, 4096, &move), 0);
 	assert_int_equal(node_finish(&node, &move), 0);
 	/* One family is not the other. */
-	assert_int_equal(transport_ofi_peer_set(node.t, 5, address,
-						sizeof(struct sockaddr_in)),
+	assert_int_equal(node.kind->peer_set(node.t, 5, address,
+					     sizeof(struct sockaddr_in)),
 			 -EINVAL);
 }
 
 static void connect_opens_the_connection_ahead(void **state)
 {
-	struct transport_ofi_stats stats;
+	struct transport_stats stats;
 	struct move move;
 
-	puppet_meet_new(&puppets[0], 0, &node);
+	puppet_meet_quietly(&puppets[0], 0, &node);
 	node.ops->connect(node.t, PUPPET_NID(0));
 	node.ops->connect(node.t, PUPPET_NID(0));
 	/* The hello is no message to anybody. */
@@ -378,17 +356,17 @@ static void connect_opens_the_connection_ahead(void **state)
 	child_tell(&puppets[0].child, "count");
 	puppet_hear(&puppets[0], &node, answer);
 	assert_string_equal(answer, "0 0");
-	transport_ofi_stats(node.t, &stats);
+	node.kind->stats(node.t, &stats);
 	assert_int_equal(stats.sent_count, 0);
 	/* So this one is taken at once. */
 	assert_int_equal(node_send(&node, PUPPET_NID(0), 1, 64, &move), 0);
-	transport_ofi_stats(node.t, &stats);
+	node.kind->stats(node.t, &stats);
 	assert_int_equal(stats.waiting_count, 0);
 	assert_int_equal(node_finish(&node, &move), 0);
 	/* And this one, to a peer that nobody has spoken to, is not. */
-	puppet_meet_new(&puppets[1], 1, &node);
+	puppet_meet_quietly(&puppets[1], 1, &node);
 	assert_int_equal(node_send(&node, PUPPET_NID(1), 1, 64, &move), 0);
-	transport_ofi_stats(node.t, &stats);
+	node.kind->stats(node.t, &stats);
 	assert_int_equal(stats.waiting_count, 1);
 	assert_int_equal(node_finish(&node, &move), 0);
 }
@@ -407,7 +385,7 @@ static int thread_count(void)
 /* Awake is the number of times that somebody who waits is woken. */
 static void waiting_does_not_spin_and_misses_nothing(void **state)
 {
-	struct pollfd fd = { .fd = transport_ofi_fd(node.t), .events = POLLIN };
+	struct pollfd fd = { .fd = node.kind->fd(node.t), .events = POLLIN };
 	uint64_t before;
 
 	puppet_meet_new(&puppets[0], 0, &node);
@@ -415,9 +393,8 @@ static void waiting_does_not_spin_and_misses_nothing(void **state)
 	/* Let the sweep, the last completions and the timer come to rest. */
 	for (int i = 0; i < 20; i++)
 		node_step(&node, test_now_ns() + 20000000);
-	before = node.progress_count;
 	assert_true(poll(&fd, 1, 0) >= 0);
-	node_until(&node, &node.progress_count, before + 1);
+	node_step(&node, test_now_ns() + 1000000000);
 	before = test_now_ns();
 	for (int i = 0; i < 10; i++)
 		node_step(&node, test_now_ns() + 1000000000);
@@ -427,17 +404,6 @@ static void waiting_does_not_spin_and_misses_nothing(void **state)
 	node_until(&node, &node.received_count, node.received_count + 1);
 	puppet_hear(&puppets[0], &node, answer);
 	assert_int_equal(thread_count(), 1);
-}
-
-static void descriptor_is_a_timer_over_shm_only(void **state)
-{
-	char path[64], what[64] = { 0 };
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d",
-		 transport_ofi_fd(node.t));
-	assert_true(readlink(path, what, sizeof(what) - 1) > 0);
-	assert_int_equal(strcmp(what, "anon_inode:[timerfd]") == 0,
-			 test_provider_is("shm"));
 }
 
 /* Everything under way ends at once, and nothing starts. */
@@ -457,7 +423,7 @@ static void stop_ends_all_transfers(void **state)
 	assert_int_equal(node.ops->reply_post(node.t, PUPPET_NID(0), TAG,
 					      &piece, 1, &moves[1].transfer),
 			 0);
-	transport_ofi_stop(node.t);
+	node.kind->stop(node.t);
 	assert_true(moves[0].is_done);
 	assert_int_equal(moves[1].result, -ECANCELED);
 	assert_int_equal(node.ops->reply_post(node.t, PUPPET_NID(0), TAG,
@@ -465,7 +431,7 @@ static void stop_ends_all_transfers(void **state)
 			 -ESHUTDOWN);
 	assert_int_equal(node_send(&node, PUPPET_NID(0), 1, 10, &moves[3]),
 			 -ESHUTDOWN);
-	assert_int_equal(transport_ofi_progress(node.t, node_now_ns(&node)), 0);
+	node.kind->progress(node.t, node_now_ns(&node));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -502,7 +468,6 @@ int main(int argc, char **argv)
 		TEST(address_is_resolved_from_text),
 		TEST(ipv6_works),
 		TEST(connect_opens_the_connection_ahead),
-		TEST(descriptor_is_a_timer_over_shm_only),
 		TEST(waiting_does_not_spin_and_misses_nothing),
 		TEST(stop_ends_all_transfers),
 	};
