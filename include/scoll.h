@@ -37,9 +37,8 @@
  * that no other call is under way. A call of another thread wakes the waiting
  * one. Functions of the program that must *not call the library* are called
  * with its lock held. Instances are independent: a program may have one for
- * each core. The library starts no thread, installs no signal handler
- * (libfabric does for shm) and prints nothing. A process does not fork after
- * scoll_init().
+ * each core. The library starts no thread, installs no signal handler and
+ * prints nothing. A process does not fork after scoll_init().
  *
  * A handle is valid from the call or callback that returns it until the moment
  * that its section names, and at most until scoll_fini(). A program with
