@@ -138,6 +138,7 @@ name_server.bind(('$address', 53))
 time.sleep(1e6)" 3>&- &
 sed -i 's,hwcoll_url = .*,hwcoll_url = "https://fabric.example:7444",' "$config"
 echo https://fabric.example:7444/token >"$dir/auth/endpoint"
+wait_for on manager -- grep -q ':0035 ' /proc/net/udp
 kill_manager
 start_by_hand manager unshare --mount sh -c 'mount --bind "$1" /etc/resolv.conf &&
 	exec "$2" --role manager --config "$3"' sh "$work/resolv.conf" "$fairleadd" "$config"
@@ -147,6 +148,7 @@ while [ "$failures" -lt 3 ]; do
 	expect_exit 0 timeout 10 fairlead status --json
 	failures=$(gojq .external.slingshot.results.failed <<<"$out")
 done
+wait_for all_are_up
 expect_exit 0 timeout 10 fairlead run -N 2 -o hwcoll=on -- true
 expect_error 'no answer from https://fabric.example:7444'
 stop_by_hand manager

@@ -107,6 +107,7 @@ chmod 755 "$work/outer"
 
 outer=
 outer_start() { # outer_start COMMAND...: of libfabric, in an inner run
+	: >"$work/outer.out" # now: it is read at once
 	fairlead run -N 2 -o hwcoll=on -- "$work/outer" "$@" 3>&- >"$work/outer.out" 2>&1 &
 	outer=$!
 }
