@@ -233,8 +233,9 @@ static size_t known_names(const struct core *core,
 		if (outside_find(table, id) == NULL &&
 		    (core->recovery != 0 ||
 		     jobs_find(&core->jobs, id) != NULL ||
-		     bsearch(&id, reported, reported_count, sizeof(id),
-			     id_compare) != NULL))
+		     (reported_count > 0 &&
+		      bsearch(&id, reported, reported_count, sizeof(id),
+			      id_compare) != NULL)))
 			continue;
 		ids[count++] = id;
 	}
