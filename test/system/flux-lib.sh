@@ -185,6 +185,10 @@ drained() { # "NODES REASON", a line each
 	fx resource drain -no '{nodelist} {reason}'
 }
 
+has_drained() { # has_drained PATTERN: it may follow the end of the job
+	drained | grep -qE "$1"
+}
+
 submit() { # submit [OPTION...] COMMAND...: into $job
 	expect_exit 0 fx submit "$@"
 	job=$out

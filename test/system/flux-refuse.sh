@@ -109,7 +109,7 @@ it 'one node of four cannot: it is drained with the reason, and jobs run elsewhe
 nic n1 fault errno=EIO op=alloc_svc nth=1 count=1
 denied -N4
 expect_error 'n1: cxi0: '
-has "$(drained)" "^n1 fairlead: cxi0: .* \\(job $(plain "$job")\\)\$" 'drained nodes'
+wait_for has_drained "^n1 fairlead: cxi0: .* \\(job $(plain "$job")\\)\$"
 is "$(drained | wc -l)" 1 'drained nodes'
 expect_flux_events "$job" prolog-start exception epilog-start \
 	prolog-finish epilog-finish free clean
@@ -149,7 +149,7 @@ expect_flux_clean 4
 it 'a node that is drained in Fairlead is drained by the first job that needs it'
 expect_exit 0 fairlead node drain n2 --reason 'its card is changed'
 denied -N4
-has "$(drained)" '^n2 fairlead: .*n2.* \(job f' 'drained nodes'
+wait_for has_drained '^n2 fairlead: .*n2.* \(job f'
 is "$(drained | wc -l)" 1 'drained nodes'
 expect_exit 0 fairlead node undrain n2
 fx resource undrain n2
@@ -160,7 +160,7 @@ sed -i '/^manager {/a apply_timeout = 2' "$config"
 expect_exit 0 fairlead manager reconfigure
 kill_pid "$(pid_of n3 daemon)"
 denied -N4
-has "$(drained)" '^n3 fairlead: ' 'drained nodes'
+wait_for has_drained '^n3 fairlead: '
 is "$(drained | wc -l)" 1 'drained nodes'
 restart n3
 fx resource undrain n3
