@@ -155,13 +155,15 @@ expect_exit 0 fairlead node undrain n2
 fx resource undrain n2
 expect_flux_clean 4
 
-it 'so is one whose daemon is gone'
+it 'so is one whose daemon does not answer'
 sed -i '/^manager {/a apply_timeout = 2' "$config"
 expect_exit 0 fairlead manager reconfigure
-kill_pid "$(pid_of n3 daemon)"
+silent=$(pid_of n3 daemon)
+kill -STOP "$silent"
 denied -N4
 wait_for has_drained '^n3 fairlead: '
 is "$(drained | wc -l)" 1 'drained nodes'
+kill_pid "$silent"
 restart n3
 fx resource undrain n3
 wait_for is_up n3
