@@ -77,6 +77,7 @@ struct flux_lane {
 	bool may_hold;     /* the manager may have a grant of it */
 	bool has_lane;
 	uint32_t attempt;
+	double pause_s; /* before the last try at a young manager; 0: none */
 	uint64_t grant_id;
 	json_t *public;        /* of the grant */
 	flux_watcher_t *timer; /* a pause, or the deadline */

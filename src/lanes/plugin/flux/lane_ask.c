@@ -215,7 +215,9 @@ static void take_status(struct flux_lane *lane, const json_t *root)
 	json_decref(lane->blamed);
 	lane->blamed = NULL;
 	lane->step = LANE_RESERVE;
-	lane_pause(lane, PAUSE_S);
+	/* Each try keeps identifiers until the node confirms that it is gone. */
+	lane->pause_s = lane->pause_s > 0. ? lane->pause_s * 2 : PAUSE_S;
+	lane_pause(lane, lane->pause_s);
 }
 
 static void take_release(struct flux_lane *lane,
