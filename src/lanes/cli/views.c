@@ -68,6 +68,31 @@ static char *format_seconds(const json_t *seconds)
 	return memory_text(text);
 }
 
+/* One row for each driver, with its name. */
+static json_t *rows_by_driver(const json_t *external)
+{
+	json_t *rows = json_array();
+	const char *driver;
+	json_t *row;
+
+	json_object_foreach ((json_t *)external, driver, row) {
+		row = json_copy(row);
+		json_object_set_new(row, "interconnect", json_string(driver));
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
+/* Nothing where there are no rows. */
+static void print_section(struct cli *cli, const struct column *columns,
+			  json_t *rows)
+{
+	if (json_array_size(rows) == 0)
+		return;
+	putc('\n', cli->out);
+	output_table(cli, columns, rows);
+}
+
 /* Fabric managers, and what is reserved there. */
 static void print_external(struct cli *cli, const json_t *external)
 {
@@ -85,19 +110,9 @@ static void print_external(struct cli *cli, const json_t *external)
 		{ "WHY", COLUMN_WRAP, "why" },
 		{ 0 },
 	};
-	json_auto_t *rows = json_array();
-	const char *driver;
-	json_t *row;
+	json_auto_t *rows = rows_by_driver(external);
 
-	json_object_foreach ((json_t *)external, driver, row) {
-		row = json_copy(row);
-		json_object_set_new(row, "interconnect", json_string(driver));
-		json_array_append_new(rows, row);
-	}
-	if (json_array_size(rows) == 0)
-		return;
-	putc('\n', cli->out);
-	output_table(cli, columns, rows);
+	print_section(cli, columns, rows);
 }
 
 static void print_status(struct cli *cli, const json_t *status)
@@ -129,13 +144,11 @@ static void print_shares(struct cli *cli, const json_t *external)
 		{ "RECOMMENDED TREES/JOB", COLUMN_WRAP, "formula" },
 		{ 0 },
 	};
-	json_auto_t *rows = json_array();
-	const char *driver;
+	json_auto_t *rows = rows_by_driver(external);
 	json_t *row;
+	size_t i;
 
-	json_object_foreach ((json_t *)external, driver, row) {
-		row = json_copy(row);
-		json_object_set_new(row, "interconnect", json_string(driver));
+	json_array_foreach (rows, i, row) {
 		if (json_object_get(row, "recommended") != NULL)
 			json_object_set_new(
 				row, "formula",
@@ -145,12 +158,8 @@ static void print_shares(struct cli *cli, const json_t *external)
 					output_number(row, "nodes"),
 					output_number(row, "min_nodes"),
 					output_number(row, "recommended")));
-		json_array_append_new(rows, row);
 	}
-	if (json_array_size(rows) == 0)
-		return;
-	putc('\n', cli->out);
-	output_table(cli, columns, rows);
+	print_section(cli, columns, rows);
 }
 
 static void print_pools(struct cli *cli, const json_t *answer)

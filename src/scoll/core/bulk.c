@@ -86,7 +86,9 @@ void bulk_close(struct bcast *bcast)
 		return;
 	bulk->is_open = false;
 	for (uint32_t i = 0;
-	     bcast->children != NULL && i < bcast->tree->child_count; i++) {
+	     net->ops->disconnect != NULL && bcast->children != NULL &&
+	     i < bcast->tree->child_count;
+	     i++) {
 		const struct child *child = &bcast->children[i];
 
 		if (child->was_sent && !child->has_last)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The transport seam of the collectives: what the core wants from a network.
- * transport/ofi does it with libfabric, transport/sim in virtual time.
+ * transport/tcp does it with sockets, transport/ofi with libfabric,
+ * transport/sim in virtual time.
  *
  * Delivery is reliable and without order: what was sent arrives once, or its
  * transfer ends with an error, or the peer dies. There are three ways:
@@ -96,16 +97,16 @@ struct transport_ops {
 			   struct region *ret_region,
 			   struct remote_piece *ret_pieces);
 	/*
-	 * Peers' reads of it fail from now on. Our own have ended, and so have
-	 * those of peers, or they were disconnected first.
+	 * Peers' reads of it fail from now on, also those that are under way.
+	 * Our own have ended.
 	 */
 	void (*region_close)(void *ctx, struct region *region);
 	/*
 	 * A peer may be reading memory of ours that is closed next, and will
-	 * not say when it is done: what is on its way to it ends here, or its
-	 * memory would be sent whatever it holds by then. Messages to it and
-	 * from it may be lost; what we send it from now on is not. Does nothing
-	 * where it is not known any more, or where the network cannot (net).
+	 * not report when it is done: end what is on its way to it. Messages
+	 * to it and from it may be lost; what we send it from now on is not.
+	 * Does nothing where the peer is not known any more. NULL: closing the
+	 * region is enough.
 	 */
 	void (*disconnect)(void *ctx, scoll_nid_t from);
 	/*

@@ -285,8 +285,6 @@ void peer_unuse(struct transport_ofi *t, struct ofi_peer *peer);
 void peer_refused(struct transport_ofi *t, struct ofi_peer *peer);
 /* Pushes, and what is overdue, of all busy ones, if it is time. */
 void peers_check(struct transport_ofi *t);
-/* The seam's disconnect. */
-void peer_disconnect(void *ctx, scoll_nid_t from);
 void peers_fini(struct transport_ofi *t);
 
 /* --- address.c: addresses that travel --- */

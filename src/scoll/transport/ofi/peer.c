@@ -252,11 +252,6 @@ static void forget_posted(struct transport_ofi *t, struct ofi_peer *peer)
 	peer->reset_ns = 0;
 }
 
-/* With RMA, a region that is closed is read no more. */
-void peer_disconnect(void *ctx, scoll_nid_t from)
-{
-}
-
 static void check_posted(struct transport_ofi *t, struct ofi_peer *peer)
 {
 	struct ofi_op *op = peer->posted;

@@ -312,7 +312,6 @@ const struct transport_ops transport_ofi_ops = {
 	.cancel = cancel,
 	.region_open = region_open,
 	.region_close = region_close,
-	.disconnect = peer_disconnect,
 	.read = read_start,
 	.connect = peer_connect,
 	.address_get = address_get,

@@ -34,6 +34,7 @@ int tcp_region_open(void *ctx, const struct iovec *pieces, int count,
 
 	if (count < 1 || count > SCOLL_BULK_IOVS_MAX)
 		return -EINVAL;
+	t->stats.allocation_count++;
 	region = calloc(1, sizeof(*region));
 	if (region == NULL)
 		return -ENOMEM;
@@ -145,6 +146,7 @@ void job_start(struct transport_tcp *t, struct tcp_conn *conn, uint64_t tag,
 		control_send(t, conn, FRAME_REFUSED, tag, NULL, 0);
 		return;
 	}
+	t->stats.allocation_count++;
 	job->region = region;
 	job->tag = tag;
 	job->offset = offset;

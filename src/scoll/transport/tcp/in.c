@@ -165,6 +165,7 @@ static ssize_t body_take(struct transport_tcp *t, struct tcp_conn *conn,
 		return (ssize_t)size;
 	}
 	if (conn->body == NULL) {
+		t->stats.allocation_count++;
 		conn->body = malloc(conn->left);
 		if (conn->body == NULL)
 			return -ENOMEM;

@@ -181,6 +181,7 @@ void control_send(struct transport_tcp *t, struct tcp_conn *conn,
 {
 	struct tcp_op *op = calloc(1, sizeof(*op) + size);
 
+	t->stats.allocation_count++;
 	if (op == NULL) {
 		conn_break(t, conn, -ENOMEM);
 		return;
@@ -257,11 +258,6 @@ static void cancel(void *ctx, struct transfer *transfer)
 		expected_end(t, op, -ECANCELED);
 }
 
-/* Only memory that is closed has to be left alone: see tcp_region_close. */
-static void disconnect(void *ctx, scoll_nid_t from)
-{
-}
-
 static void want(void *ctx, scoll_nid_t to)
 {
 	struct transport_tcp *t = ctx;
@@ -317,7 +313,6 @@ const struct transport_ops transport_tcp_ops = {
 	.cancel = cancel,
 	.region_open = tcp_region_open,
 	.region_close = tcp_region_close,
-	.disconnect = disconnect,
 	.read = tcp_read,
 	.connect = want,
 	.address_get = address_get,

@@ -9,17 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct tcp_peer *find(const struct transport_tcp *t, scoll_nid_t nid)
+struct tcp_peer *tcp_peer_find(const struct transport_tcp *t, scoll_nid_t nid)
 {
 	struct tcp_peer *peer;
 
 	HASH_FIND(hh, t->peers, &nid, sizeof(nid), peer);
 	return peer;
-}
-
-struct tcp_peer *tcp_peer_find(const struct transport_tcp *t, scoll_nid_t nid)
-{
-	return find(t, nid);
 }
 
 static struct tcp_peer *create(struct transport_tcp *t, scoll_nid_t nid)
@@ -81,7 +76,7 @@ static void connections_close(struct transport_tcp *t, struct tcp_peer *peer)
 static int put(struct transport_tcp *t, scoll_nid_t nid, const void *address,
 	       size_t size, bool is_learned)
 {
-	struct tcp_peer *peer = find(t, nid);
+	struct tcp_peer *peer = tcp_peer_find(t, nid);
 
 	if (!stream_address_is_valid(address, size))
 		return -EINVAL;
@@ -101,7 +96,7 @@ static int put(struct transport_tcp *t, scoll_nid_t nid, const void *address,
 
 static int forget(struct transport_tcp *t, scoll_nid_t nid)
 {
-	struct tcp_peer *peer = find(t, nid);
+	struct tcp_peer *peer = tcp_peer_find(t, nid);
 
 	if (peer == NULL || peer->address_size == 0)
 		return -ENOENT;
@@ -122,7 +117,7 @@ int tcp_peer_set(void *ctx, scoll_nid_t nid, const void *address, size_t size)
 int tcp_peer_learn(struct transport_tcp *t, scoll_nid_t nid,
 		   const void *address, size_t size)
 {
-	const struct tcp_peer *peer = find(t, nid);
+	const struct tcp_peer *peer = tcp_peer_find(t, nid);
 
 	if (t->is_stopped)
 		return -ESHUTDOWN;
@@ -136,7 +131,7 @@ int tcp_peer_learn(struct transport_tcp *t, scoll_nid_t nid,
 int tcp_peer_refresh(void *ctx, scoll_nid_t nid)
 {
 	struct transport_tcp *t = ctx;
-	struct tcp_peer *peer = find(t, nid);
+	struct tcp_peer *peer = tcp_peer_find(t, nid);
 
 	if (peer == NULL)
 		return -ENOENT;
@@ -152,7 +147,7 @@ void peer_sent_this(struct transport_tcp *t, scoll_nid_t nid)
 	if (conn == NULL || conn->is_broken || conn->role != CONN_ACCEPTED ||
 	    (conn->peer != NULL && conn->peer->nid == nid))
 		return;
-	peer = find(t, nid);
+	peer = tcp_peer_find(t, nid);
 	if (peer == NULL)
 		peer = create(t, nid);
 	if (peer == NULL)

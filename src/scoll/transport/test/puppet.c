@@ -178,7 +178,8 @@ static void on_leave(struct stage *stage, char *words)
 
 	if (sscanf(words, "%" SCNu64 " %15s", &nid, what) != 2)
 		fail(words);
-	node->ops->disconnect(node->t, nid);
+	if (node->ops->disconnect != NULL)
+		node->ops->disconnect(node->t, nid);
 	node->ops->region_close(node->t, &stage->region);
 	if (strcmp(what, "reused") == 0)
 		memset(stage->memory, LEFT_BYTE, MEMORY_BYTES);
