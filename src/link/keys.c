@@ -17,7 +17,7 @@
 #include "link/reach.h"
 #include "link/slab.h"
 #include "link/unlisted.h"
-#include "link/wire/le.h"
+#include "base/le.h"
 
 enum link_key_state {
 	KEY_ASKED,

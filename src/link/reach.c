@@ -15,7 +15,7 @@
 #include "link/pending.h"
 #include "link/rma.h"
 #include "link/stripes.h"
-#include "link/wire/le.h"
+#include "base/le.h"
 
 /* One that waits for its result. */
 struct link_ask {

@@ -21,7 +21,7 @@
 #include "link/reach.h"
 #include "link/stripes.h"
 #include "link/unlisted.h"
-#include "link/wire/le.h"
+#include "base/le.h"
 
 #define PLACES_MAX (REACH_RANGES_MAX * LINK_IOV_MAX)
 

@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "link/wire/le.h"
+#include "base/le.h"
 
 #define MAGIC       0xfa
 #define VERSION     1

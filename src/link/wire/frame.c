@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "link/wire/le.h"
+#include "base/le.h"
 
 #define ERROR_MAX 4095
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "link/wire/le.h"
+#include "base/le.h"
 
 #define FIXED_SIZE 88
 

@@ -206,9 +206,9 @@ int tcp_read(void *ctx, scoll_nid_t from, const struct remote_piece *remote,
 	} while (result == -EEXIST);
 	if (result < 0)
 		return result;
-	put_le(body, remote[0].key, 8);
-	put_le(body + 8, remote_offset, 8);
-	put_le(body + 16, size, 8);
+	le_put64(body, remote[0].key);
+	le_put64(body + 8, remote_offset);
+	le_put64(body + 16, size);
 	control_send(t, peer->in, FRAME_READ, op->tag, body, sizeof(body));
 	return 0;
 }

@@ -92,11 +92,11 @@ static int data_begin(struct transport_tcp *t, struct tcp_conn *conn)
 static int frame_begin(struct transport_tcp *t, struct tcp_conn *conn)
 {
 	conn->head_size = 0;
-	conn->left = get_le(conn->head, 4);
+	conn->left = le_get32(conn->head);
 	conn->kind = conn->head[4];
-	conn->tag = get_le(conn->head + 8, 8);
+	conn->tag = le_get64(conn->head + 8);
 	conn->body_size = 0;
-	if (conn->head[5] != FRAME_VERSION || get_le(conn->head + 6, 2) != 0)
+	if (conn->head[5] != FRAME_VERSION || le_get16(conn->head + 6) != 0)
 		return -EPROTO;
 	switch (conn->kind) {
 	case FRAME_MESSAGE:
@@ -142,8 +142,8 @@ static void frame_handle(struct transport_tcp *t, struct tcp_conn *conn,
 		t->delivers = NULL;
 		break;
 	case FRAME_READ:
-		job_start(t, conn, conn->tag, get_le(bytes, 8),
-			  get_le(bytes + 8, 8), get_le(bytes + 16, 8));
+		job_start(t, conn, conn->tag, le_get64(bytes),
+			  le_get64(bytes + 8), le_get64(bytes + 16));
 		break;
 	case FRAME_REFUSED:
 		op = expected_find(t, conn->tag);

@@ -6,6 +6,7 @@
 #include <utlist.h>
 
 #include "base/hash.h"
+#include "base/le.h"
 #include "scoll/transport/tcp/stream.h"
 #include "scoll/transport/tcp/tcp.h"
 
@@ -171,21 +172,6 @@ static inline struct tcp_op *op_of(struct transfer *transfer)
 }
 
 static_assert(offsetof(struct transfer, scratch) == 0, "an op is a transfer");
-
-static inline void put_le(uint8_t *at, uint64_t value, int size)
-{
-	for (int i = 0; i < size; i++)
-		at[i] = (uint8_t)(value >> 8 * i);
-}
-
-static inline uint64_t get_le(const uint8_t *at, int size)
-{
-	uint64_t value = 0;
-
-	for (int i = 0; i < size; i++)
-		value |= (uint64_t)at[i] << 8 * i;
-	return value;
-}
 
 /* --- tcp.c --- */
 

@@ -9,11 +9,11 @@
 void frame_head(uint8_t head[FRAME_HEAD], enum tcp_frame_kind kind,
 		uint64_t tag, size_t size)
 {
-	put_le(head, size, 4);
+	le_put32(head, (uint32_t)size);
 	head[4] = (uint8_t)kind;
 	head[5] = FRAME_VERSION;
-	put_le(head + 6, 0, 2);
-	put_le(head + 8, tag, 8);
+	le_put16(head + 6, 0);
+	le_put64(head + 8, tag);
 }
 
 int pieces_skip(const struct iovec *pieces, int count, size_t done,
