@@ -16,11 +16,11 @@ static int load(const struct transport_kind **ret_kind,
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
 	if (library == NULL)
-		return error_set(
-			error, -ELIBACC,
-			"cannot load what providers of libfabric need, "
-			"%s: use provider 'tcp'",
-			dlerror());
+		return error_set(error, -ELIBACC,
+				 "cannot load " LIBRARY
+				 ", which providers of libfabric need: %s; "
+				 "install libfabric, or use provider 'tcp'",
+				 dlerror());
 	*ret_kind = dlsym(library, SYMBOL);
 	if (*ret_kind == NULL || (*ret_kind)->version != TRANSPORT_VERSION)
 		return error_set(error, -ELIBACC,

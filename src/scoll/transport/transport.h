@@ -164,7 +164,7 @@ struct transport_options {
 struct transport_stats {
 	uint64_t sent_count, sent_bytes; /* messages and replies */
 	uint64_t received_count, received_bytes;
-	uint64_t refused_count;    /* messages that are none, not delivered */
+	uint64_t refused_count;    /* malformed messages, not delivered */
 	uint64_t stale_count;      /* replies that nobody waited for, dropped */
 	uint64_t failed_count;     /* transfers that ended with an error */
 	uint64_t allocation_count; /* of memory, for transfers and regions */
@@ -190,7 +190,7 @@ struct transport_kind {
 	void (*stop)(void *ctx);
 	/* With whatever is under way; no event comes any more. NULL is allowed. */
 	void (*close)(void *ctx);
-	/* Who takes the events; to be said before the first progress. */
+	/* Set the receiver of events, before the first progress. */
 	void (*listen)(void *ctx, const struct transport_events *events,
 		       void *events_ctx);
 	const struct transport_ops *ops;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connections. One that fails is only marked, for its input or output may be
- * in a caller's hands; it is closed when nobody holds it.
+ * Connections. One that fails is marked, since a function that called us may
+ * still use it, and closed at the end of progress.
  */
 #include "scoll/transport/tcp/internal.h"
 

@@ -2,7 +2,7 @@
 /*
  * Input. What is waited for is read to where it belongs; the rest goes through
  * one buffer of the instance, and a small frame that comes in pieces through
- * one of its own. A frame that is none closes the connection.
+ * one of its own. A malformed frame closes the connection.
  */
 #include "scoll/transport/tcp/internal.h"
 

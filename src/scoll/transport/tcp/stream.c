@@ -5,8 +5,8 @@
  *
  * A listener has a second one, a Unix socket in the abstract namespace of its
  * network namespace, named after its address: peers on the same host find it
- * there. The name could be anybody's, so a peer of another user is not
- * believed, and TCP is used.
+ * there. Any user can take the name, so a peer of another user is not trusted:
+ * TCP is used.
  *
  * Without a free descriptor accept would be asked again and again: it pauses.
  */

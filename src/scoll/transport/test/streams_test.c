@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What only the transport over streams has: frames of who speaks no protocol,
- * or a part of it, connections in crowds, and descriptors that run out.
+ * Faults that only the transport over streams meets: frames that break the
+ * protocol, many silent connections, no free descriptor.
  */
 #include "scoll/transport/tcp/tcp.h"
 
@@ -108,8 +108,8 @@ static uint64_t refused(void)
 	return stats.refused_count;
 }
 
-/* Size, kind, version: frames that a caller may not send. */
-static void frames_that_are_none_close_their_connection(void **state)
+/* Wrong sizes, kinds and versions, and kinds that only we may send. */
+static void malformed_frames_close_their_connection(void **state)
 {
 	static const struct {
 		uint32_t size;
@@ -215,7 +215,7 @@ static void silent_connections_are_bounded(void **state)
 	assert_int_equal(node_finish(&node, &move), 0);
 }
 
-/* Whoever calls waits in the queue; the node sleeps, and goes on later. */
+/* Callers wait in the listen queue until a descriptor is free. */
 static void lack_of_descriptors_is_waited_for_without_spinning(void **state)
 {
 	struct rlimit limit, none;
@@ -273,7 +273,7 @@ static void peer_that_starts_late_is_reached_after_idle_time(void **state)
 	close(listener);
 }
 
-/* --- the name of a Unix socket may be anybody's --- */
+/* --- another user has the name of a Unix socket --- */
 
 static void name_take(const struct sockaddr_in *at, int ready)
 {
@@ -294,7 +294,7 @@ static void name_take(const struct sockaddr_in *at, int ready)
 	_exit(0);
 }
 
-static void name_that_another_user_has_taken_is_not_believed(void **state)
+static void name_taken_by_another_user_is_not_trusted(void **state)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET,
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -337,13 +337,13 @@ static void name_that_another_user_has_taken_is_not_believed(void **state)
 int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(frames_that_are_none_close_their_connection),
+		TEST(malformed_frames_close_their_connection),
 		TEST(message_in_single_bytes_is_one_message),
 		TEST(unasked_data_is_skipped),
 		TEST(silent_connections_are_bounded),
 		TEST(lack_of_descriptors_is_waited_for_without_spinning),
 		TEST(peer_that_starts_late_is_reached_after_idle_time),
-		TEST(name_that_another_user_has_taken_is_not_believed),
+		TEST(name_taken_by_another_user_is_not_trusted),
 	};
 	int result = puppet_main(argc, argv);
 
