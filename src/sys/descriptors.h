@@ -33,7 +33,7 @@ size_t descriptors_want(size_t wanted);
 
 /*
  * What one role has that may have so many: a quarter of them at most, and at
- * least 2, for each share, and a quarter for what libfabric dials.
+ * least 2, for each share, and a quarter for what the endpoint dials.
  */
 struct descriptor_shares descriptors_share(size_t count);
 /* The other way round: what a role needs to have so many links. */

@@ -71,7 +71,7 @@ struct config_node {
 
 /* How manager and nodes reach each other with commands and answers. */
 struct config_fabric {
-	const char *provider; /* of libfabric */
+	const char *provider; /* "tcp", or one of libfabric */
 	const char *listen;   /* see address_parse_listen(), or "" */
 	const char
 		*listen_manager; /* the same, of the manager; "": as listen */

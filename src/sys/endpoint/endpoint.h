@@ -22,7 +22,7 @@ struct endpoint;
 struct endpoint_options {
 	uv_loop_t *loop;
 	uint64_t nid;
-	const char *provider; /* of libfabric */
+	const char *provider; /* "tcp", or one of libfabric */
 	const char *host;     /* numeric, of this machine */
 	uint16_t port;        /* 0: any */
 	uint64_t started;     /* as in struct scoll_params */

@@ -246,22 +246,31 @@ static void lack_of_descriptors_is_waited_for_without_spinning(void **state)
 	close(fd);
 }
 
+/* A listener that accepts nothing; the node knows it as this peer. */
+static int listener_open(scoll_nid_t nid, bool is_listening)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, size), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+	if (is_listening)
+		assert_int_equal(listen(fd, 1), 0);
+	node_meet(&node, nid, (const uint8_t *)&at, size);
+	return fd;
+}
+
 /*
  * The time of the last progress is long ago when a program that was idle sends:
  * a peer that is about to start has its time all the same.
  */
 static void peer_that_starts_late_is_reached_after_idle_time(void **state)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET,
-				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t size = sizeof(at);
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int listener = listener_open(5, false);
 	struct move move;
 
-	assert_int_equal(bind(listener, (struct sockaddr *)&at, size), 0);
-	assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &size),
-			 0);
-	node_meet(&node, 5, (const uint8_t *)&at, size);
 	step();
 	node.skew_ns += 10 * TRANSPORT_TCP_SEND_NS;
 	assert_int_equal(node_send(&node, 5, 1, 100, &move), 0);
@@ -271,6 +280,92 @@ static void peer_that_starts_late_is_reached_after_idle_time(void **state)
 	assert_int_equal(listen(listener, 1), 0);
 	assert_int_equal(node_finish(&node, &move), 0);
 	close(listener);
+}
+
+static void peer_with_a_full_queue_is_busy(void **state)
+{
+	static struct move moves[TRANSPORT_TCP_QUEUE_MAX];
+	uint8_t byte = 1;
+	struct iovec piece = { &byte, 1 };
+	struct move more = { .is_done = false };
+	int fd = listener_open(5, false);
+
+	memset(moves, 0, sizeof(moves));
+	for (int i = 0; i < TRANSPORT_TCP_QUEUE_MAX; i++)
+		assert_int_equal(node.ops->send(node.t, 5, &piece, 1,
+						&moves[i].transfer),
+				 0);
+	assert_int_equal(node.ops->send(node.t, 5, &piece, 1, &more.transfer),
+			 -EBUSY);
+	assert_int_equal(node.kind->peer_set(node.t, 5, NULL, 0), 0);
+	for (int i = 0; i < TRANSPORT_TCP_QUEUE_MAX; i++)
+		assert_int_equal(node_finish(&node, &moves[i]), -EHOSTUNREACH);
+	close(fd);
+}
+
+static void receive_all(int fd, uint8_t *bytes, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		ssize_t part = recv(fd, bytes + at, size - at, MSG_DONTWAIT);
+
+		assert_true(part > 0 || (part < 0 && errno == EAGAIN));
+		at += part > 0 ? (size_t)part : 0;
+		step();
+	}
+}
+
+/* Wrong key, beyond the end, of no bytes: each has its answer. */
+static void reads_that_are_not_possible_are_refused(void **state)
+{
+	static uint8_t memory[100];
+	struct iovec piece = { memory, sizeof(memory) };
+	int listener = listener_open(5, true), fd;
+	struct remote_piece shown;
+	struct region region;
+	uint8_t bytes[16 + 100];
+	struct move move;
+	const uint64_t cases[][3] = { { 1, 0, 10 },
+				      { 0, 91, 10 },
+				      { 0, UINT64_MAX, 10 },
+				      { 0, 0, 0 },
+				      { 0, 0, UINT64_MAX } };
+
+	assert_int_equal(
+		node.ops->region_open(node.t, &piece, 1, &region, &shown), 0);
+	assert_int_equal(node_send(&node, 5, 1, 100, &move), 0);
+	assert_int_equal(node_finish(&node, &move), 0);
+	fd = accept(listener, NULL, NULL);
+	receive_all(fd, bytes, 116);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t body[3] = { shown.key + cases[i][0], cases[i][1],
+				     cases[i][2] };
+
+		frame(bytes, sizeof(body), 3, 70 + i);
+		memcpy(bytes + 16, body, sizeof(body));
+		assert_int_equal(send(fd, bytes, 16 + sizeof(body), 0),
+				 16 + sizeof(body));
+		receive_all(fd, bytes, 16);
+		assert_int_equal(bytes[4], 5);
+		assert_int_equal(bytes[8], 70 + i);
+	}
+	node.ops->region_close(node.t, &region);
+	close(fd);
+	close(listener);
+}
+
+static void missing_plugin_is_an_error_that_names_it(void **state)
+{
+	struct transport_options options = { .provider = "verbs;ofi_rxm" };
+	struct transport other = { 0 };
+	struct fairlead_error error = { 0 };
+
+	if (transport_open(&options, &other, &error) != -ELIBACC) {
+		print_message("libscoll-ofi.so is installed here\n");
+		transport_close(&other);
+		skip();
+	}
+	assert_non_null(strstr(error.text, "libscoll-ofi.so"));
+	assert_non_null(strstr(error.text, "provider 'tcp'"));
 }
 
 /* --- another user has the name of a Unix socket --- */
@@ -343,6 +438,9 @@ int main(int argc, char **argv)
 		TEST(silent_connections_are_bounded),
 		TEST(lack_of_descriptors_is_waited_for_without_spinning),
 		TEST(peer_that_starts_late_is_reached_after_idle_time),
+		TEST(peer_with_a_full_queue_is_busy),
+		TEST(reads_that_are_not_possible_are_refused),
+		TEST(missing_plugin_is_an_error_that_names_it),
 		TEST(name_taken_by_another_user_is_not_trusted),
 	};
 	int result = puppet_main(argc, argv);
